@@ -1,0 +1,7 @@
+"""OPS: the one immutable table of all rows, the union of the families in this folder."""
+
+from __future__ import annotations
+
+from pptc.ir.opdef import table
+
+OPS = table()
