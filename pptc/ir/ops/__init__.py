@@ -3,5 +3,8 @@
 from __future__ import annotations
 
 from pptc.ir.opdef import table
+from pptc.ir.ops import arith
 
-OPS = table()
+OPS = table(
+    arith.ROWS.values(),
+)
