@@ -1,4 +1,4 @@
-"""Floating scalars as NumPy values: their dtypes, their bits, and the comparisons that IEEE 754 and MLIR name."""
+"""Floating scalars as NumPy values: dtypes, bits, and the comparisons that IEEE 754 and MLIR name."""
 
 from __future__ import annotations
 

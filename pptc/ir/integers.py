@@ -1,4 +1,4 @@
-"""Two's-complement arithmetic on Python integers: the meaning of arith's integer ops in folding and references.
+"""Two's-complement arithmetic on Python integers: the meaning of arith's integer ops.
 
 A value of n bits stands as its signed value, of i1 as False or True. Nothing traps: a zero divisor gives 0, a
 quotient too large wraps, and a shift by n or more moves every bit out.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pptc.ir.opdef import table
-from pptc.ir.ops import arith
+from pptc.ir.ops import arith, math, memref, vector
 
 OPS = table(
     arith.ROWS.values(),
+    math.ROWS.values(),
+    memref.ROWS.values(),
+    vector.ROWS.values(),
 )

@@ -1,7 +1,7 @@
 """Rows of `arith`: scalar arithmetic of the tile level, scalar and vector arithmetic of the loop level.
 
-A `reference` is called as `reference(op, *operand_values)` and returns the result's value: a Python integer (bool
-for i1), a NumPy scalar for floats, a NumPy array for dense constants. Integer ops never import NumPy.
+A `reference` is called as `reference(op, *operand_values)` and returns the result's value: a Python integer
+(bool for i1), a NumPy scalar for floats, a NumPy array for dense constants. Integer ops never import NumPy.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ CAST_FORMAT = "$in attr-dict `:` type($in) `to` type($out)"
 _OVERFLOW = Attribute(
     "overflow",
     "enum",
-    values=("none", "nsw", "nuw", "nsw, nuw"),
-    doc="The text's promise that no signed (nsw) or unsigned (nuw) overflow happens; results wrap all the same.",
+    values=("nsw", "nuw", "none"),
+    doc="A promise that nothing overflows, signed (nsw) or unsigned (nuw); results wrap all the same.",
 )
 
 

@@ -1,0 +1,59 @@
+"""Rows of `memref`: memory of the loop level, rank 1, addressed by a linear element index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pptc.ir.core import Op
+from pptc.ir.loop_rules import INDEX_VALUE, MEMORY, SCALAR, element_like, same_element, type_like
+from pptc.ir.opdef import OpDef, Operand, Problem, Result, table
+from pptc.ir.types import MemRefType
+
+
+def _bytes_rule(op: Op) -> Iterator[Problem]:
+    source = op.operand("source").type
+    if isinstance(source, MemRefType) and source.elem.bits != 8:
+        yield Problem("P0204", "a view is taken of a memref of bytes", "source")
+
+
+ROWS = table(
+    OpDef(
+        name="memref.load",
+        doc="Reads element `index`.",
+        operands=(Operand("memref", MEMORY, access="read"), Operand("index", INDEX_VALUE)),
+        results=(Result("result", SCALAR),),
+        format="$memref `[` $index `]` attr-dict `:` type($memref)",
+        rules=(same_element("memref", "result"),),
+        infer=element_like("memref"),
+    ),
+    OpDef(
+        name="memref.store",
+        doc="Writes element `index`.",
+        operands=(
+            Operand("value", SCALAR),
+            Operand("memref", MEMORY, access="write"),
+            Operand("index", INDEX_VALUE),
+        ),
+        format="$value `,` $memref `[` $index `]` attr-dict `:` type($memref)",
+        rules=(same_element("memref", "value"),),
+    ),
+    OpDef(
+        name="memref.view",
+        doc="Bytes from `byte_offset` on, read as elements of another type.",
+        operands=(Operand("source", MEMORY), Operand("byte_offset", INDEX_VALUE)),
+        results=(Result("result", MEMORY),),
+        format="$source `[` $byte_offset `]` attr-dict `:` type($source) `to` type($result)",
+        pure=True,
+        rules=(_bytes_rule,),
+    ),
+    OpDef(
+        name="memref.offset",
+        doc="The same memory with element `index` as its element 0.",
+        operands=(Operand("source", MEMORY), Operand("index", INDEX_VALUE)),
+        results=(Result("result", MEMORY),),
+        format="$source `[` $index `]` attr-dict `:` type($source)",
+        pure=True,
+        rules=(same_element("source", "result"),),
+        infer=type_like("source"),
+    ),
+)
