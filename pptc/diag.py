@@ -66,11 +66,12 @@ class UserLocation:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A row of the table of diagnostics; `exit` is the process status that it leads to."""
+    """A row of the table of diagnostics; `exit` is the process status that it leads to, `group` the -W name of a warning."""
 
     title: str
     explanation: str
     exit: int = 1
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +225,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "P0601": Code("comparison failed", "An output differs from the expected values by more than the tolerance.", 6),
         "P0602": Code("fault in the kernel", "The kernel trapped, or read or wrote outside of its arguments.", 1),
         # W: warnings
-        "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind."),
-        "W0002": Code("unused", "A value is computed and never used."),
+        "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="capacity"),
+        "W0002": Code("unused", "A value is computed and never used.", group="unused"),
         "P9999": Code("internal error", "A fault of pptc itself; please report it with the reproducer.", 70),
     }
 )
