@@ -221,6 +221,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "P0502": Code("object not understood", "The linker met a relocation or section that it does not know.", 5),
         "P0503": Code("tool failed", "A tool that the command needs is missing or failed.", 5),
         "P0504": Code("code generator failed", "The code generator ended abnormally; a reproducer was written.", 70),
+        "P0505": Code("symbol defined twice", "Two objects of one link define the same symbol.", 5),
         # P06xx: runs
         "P0601": Code("comparison failed", "An output differs from the expected values by more than the tolerance.", 6),
         "P0602": Code("fault in the kernel", "The kernel trapped, or read or wrote outside of its arguments.", 1),
