@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pptc.diag import CODES, Diagnostic, Note, Span
 
 WIDTH = 120
 """Columns of a source line that are shown; longer lines are cut around the caret."""
 
-_COLORS = {"error": "1;31", "warning": "1;35", "note": "1;36", "hint": "1;32", "remark": "1;34", "place": "1"}
+_COLORS = MappingProxyType(
+    {"error": "1;31", "warning": "1;35", "note": "1;36", "hint": "1;32", "remark": "1;34", "place": "1"}
+)
 
 Paint = Callable[[str, str], str]
 

@@ -1,0 +1,76 @@
+# Everything runs in .venv, which the first target that needs it makes. `make help` lists the targets.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PACKAGES := .venv/packages.stamp
+BUILT := .venv/built.stamp
+BENCH := .venv/bench.stamp
+C_SOURCES := $(shell find runtime_c -type f)
+JOBS ?= 2
+
+export PATH := $(abspath $(BIN)):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(BUILT) ## build everything, compile and run every example, print its largest error
+	@python -m examples.run_all
+
+test: deps lint c-test ## lint, types, import contract, C tests under sanitizers, all Python tests
+	@python -m pytest -n $(JOBS)
+
+matrix: $(BUILT) ## the property tests with many more cases
+	@python -m pytest -n $(JOBS) --hypothesis-profile=matrix
+
+lint: $(BUILT) ## style, types, import contract
+	ruff check .
+	ruff format --check .
+	mypy
+	lint-imports --no-logo
+
+c-test: build/asan/build.ninja ## the C library's tests under ASan and UBSan, warnings as errors
+	cmake --build build/asan
+	ctest --test-dir build/asan --output-on-failure
+
+bench: $(BENCH) ## the benchmarks against the peers of the bench extra
+	python -m bench.gemm
+	python -m bench.softmax
+
+deps: ## install the Debian packages that are missing (as root), or say which
+	@missing=; for pair in gcc:gcc make:make git:git groff:groff-base; do \
+	  command -v $${pair%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
+	echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || missing="$$missing libc6-dev"; \
+	[ -n "$(PYTHON)" ] || missing="$$missing python3-venv"; \
+	[ -z "$$missing" ] && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy --no-install-recommends $$missing; \
+	else echo "missing: sudo apt-get install -y$$missing" >&2; exit 1; fi
+
+clean: ## remove what was built; the environment stays
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache $(BUILT)
+
+distclean: clean ## remove the environment too
+	rm -rf .venv
+
+$(PACKAGES): pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "python 3.11 or newer with venv is needed: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*p["dependencies"], *p["optional-dependencies"]["test"], sep="\n")' > .venv/requirements.txt
+	python -m pip install -q -r .venv/requirements.txt
+	@touch $@
+
+$(BUILT): $(PACKAGES) $(C_SOURCES)
+	python -m pip install -q --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(BENCH): $(BUILT)
+	python -m pip install -q -e '.[bench]' --no-build-isolation
+	@touch $@
+
+build/asan/build.ninja: $(PACKAGES) runtime_c/CMakeLists.txt
+	cmake -S runtime_c -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPPTRT_TESTS=ON -DPPTRT_SANITIZE=ON
+
+.PHONY: help demo test matrix lint c-test bench deps clean distclean
+.DELETE_ON_ERROR:
