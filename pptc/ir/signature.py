@@ -1,0 +1,151 @@
+"""KernelSignature: what a caller must know about a tile kernel. Read by the linker, the C header and the runtime.
+
+Names, element types and SPMD roles come from the function, the direction of each pointer from the accesses that the
+rows declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pptc.diag import fail
+from pptc.ir.attrs import DictAttr, ListAttr
+from pptc.ir.core import Op, Value, functions, symbol_name
+from pptc.ir.opdef import Access
+from pptc.ir.types import MemRefType, PartType, PtrType, ScalarType, Type, ViewType
+
+Role = Literal["", "block_idx", "block_num", "subblock_idx"]
+ROLES: tuple[Role, ...] = ("", "block_idx", "block_num", "subblock_idx")
+SPMD_ATTRIBUTE = "pto.spmd"
+"""The argument attribute that names the role of an SPMD argument."""
+
+GRID_OPS = ("pto.get_block_idx", "pto.get_block_num")
+"""Ops that ask for the place in the grid without an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument. `reads` and `writes` are about the memory behind a pointer."""
+
+    name: str
+    kind: Literal["pointer", "scalar"]
+    dtype: ScalarType
+    reads: bool = False
+    writes: bool = False
+    role: Role = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSignature:
+    """A kernel as its callers see it.
+
+    `uses_grid` says that the blocks of a grid do different work. `in_place` lists (written, read) argument numbers that
+    may be the very same memory.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    uses_grid: bool = False
+    in_place: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def passed(self) -> tuple[Argument, ...]:
+        """The arguments that a launch passes: all but the SPMD ones."""
+        return tuple(a for a in self.arguments if not a.role)
+
+
+def kernels(module: Op) -> tuple[Op, ...]:
+    """The functions of a module that callers may call: those with `pto.entry`, else all public ones with a body."""
+    defined = [f for f in functions(module) if f.regions and f.regions[0].blocks]
+    marked = tuple(f for f in defined if "pto.entry" in f.attributes)
+    return marked or tuple(f for f in defined if f.attributes.get("sym_visibility", "public") != "private")
+
+
+def signatures(module: Op) -> tuple[KernelSignature, ...]:
+    """The signatures of all kernels of a tile-level module."""
+    return tuple(kernel_signature(function) for function in kernels(module))
+
+
+def kernel_signature(function: Op) -> KernelSignature:
+    """The signature of a tile-level function. Raises CompileError P0203 on an argument that no caller can pass."""
+    name = symbol_name(function)
+    arguments = tuple(
+        _argument(function, value, index, name) for index, value in enumerate(function.body.args)
+    )
+    asks = any(op.name in GRID_OPS for op in function.walk())
+    return KernelSignature(name, arguments, asks or any(a.role for a in arguments))
+
+
+def spmd_role(function: Op, index: int) -> Role:
+    """The SPMD role of an argument; empty for an ordinary one."""
+    attributes = function.attributes.get("arg_attrs")
+    if not isinstance(attributes, ListAttr) or index >= len(attributes.items):
+        return ""
+    entry = attributes.items[index]
+    word = entry.get(SPMD_ATTRIBUTE) if isinstance(entry, DictAttr) else None
+    return next((role for role in ROLES if role == word), "")
+
+
+def _argument(function: Op, value: Value, index: int, kernel: str) -> Argument:
+    name = value.name or f"arg{index}"
+    role = spmd_role(function, index)
+    if isinstance(value.type, PtrType):
+        reads, writes = pointer_access(value)
+        return Argument(name, "pointer", value.type.elem, reads, writes, role)
+    if isinstance(value.type, ScalarType):
+        return Argument(name, "scalar", value.type, role=role)
+    raise fail(
+        "P0203",
+        f"argument %{name} of kernel @{kernel} is neither a pointer nor a scalar",
+        function.span,
+        hint="mark the kernel among several functions with pto.entry, or make this function private",
+    )
+
+
+# ---------------------------------------------------------------- what happens to the memory behind a pointer
+
+
+def pointer_access(pointer: Value) -> tuple[bool, bool]:
+    """Whether a function may read and may write through a pointer argument; unknown uses count as both."""
+    reads = writes = False
+    seen = {pointer: None}
+    work = [pointer]
+    while work:
+        value = work.pop()
+        for op, index in value.uses:
+            access = _access(op, index)
+            derived = [v for v in _derived(op) if _is_memory(v.type)] if access == "value" else []
+            escapes = access == "value" and not derived and not op.definition.pure
+            reads |= access in ("read", "update") or escapes
+            writes |= access in ("write", "update", "scratch") or escapes
+            fresh = [v for v in derived if v not in seen]
+            seen.update(dict.fromkeys(fresh))
+            work += fresh
+    return reads, writes
+
+
+def _access(op: Op, index: int) -> Access:
+    """What an op does to the memory behind operand `index`."""
+    end = 0
+    for operand, count in zip(op.definition.operands, op.segments, strict=True):
+        end += count
+        if index < end:
+            return operand.access
+    return "value"
+
+
+def _is_memory(type_: Type) -> bool:
+    return isinstance(type_, (PtrType, ViewType, PartType, MemRefType))
+
+
+def _derived(op: Op) -> Iterator[Value]:
+    """Values that may stand for the memory of an operand that the op only passes on."""
+    yield from op.results
+    for region in op.regions:
+        yield from region.block.args
+    if op.definition.terminator and op.parent is not None and op.parent.name != "func.func":
+        yield from op.parent.results
+        for region in op.parent.regions:
+            yield from region.block.args
