@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar
 
-from pptc.ir.types import ScalarType
+from pptc.ir.types import F32, F64, ScalarType
 
 V = TypeVar("V")
 Predicate = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 Recipe = Callable[..., Any]
+
+
+def compute_type(elem: ScalarType) -> ScalarType:
+    """The type that elements are computed in: f32 for every narrower float, otherwise their own."""
+    return F32 if elem.is_float and elem != F64 else elem
 
 
 class Scalars(Protocol[V]):

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pptc.ir.opdef import table
-from pptc.ir.ops import arith, math, memref, vector
+from pptc.ir.ops import arith, elementwise, expand, math, matmul, memory, memref, reduce, scalar, vector
 
 OPS = table(
     arith.ROWS.values(),
+    elementwise.ROWS.values(),
+    expand.ROWS.values(),
+    matmul.ROWS.values(),
     math.ROWS.values(),
+    memory.ROWS.values(),
     memref.ROWS.values(),
+    reduce.ROWS.values(),
+    scalar.ROWS.values(),
     vector.ROWS.values(),
 )

@@ -1,0 +1,62 @@
+"""Where element (row, column) of a tile lies, in elements from the tile's first byte.
+
+One place for the formulas. They use + * // % only, so they run on integers, NumPy arrays and symbolic values alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pptc.ir.kinds import box
+from pptc.ir.types import TileType
+
+
+def element_offset(type: TileType, row: Any, column: Any) -> Any:
+    """The element offset of (row, column) in the physical tile, in layout ND, DN, NZ, Zn, Zz or Nn."""
+    if not type.is_boxed:
+        return row * type.cols + column if type.blayout == "row_major" else column * type.rows + row
+    box_rows, box_columns = box(type)
+    outer_row, inner_row = row // box_rows, row % box_rows
+    outer_column, inner_column = column // box_columns, column % box_columns
+    if type.blayout == "row_major":
+        boxed = outer_row * (type.cols // box_columns) + outer_column
+    else:
+        boxed = outer_column * (type.rows // box_rows) + outer_row
+    if type.slayout == "row_major":
+        inner = inner_row * box_columns + inner_column
+    else:
+        inner = inner_column * box_rows + inner_row
+    return boxed * (box_rows * box_columns) + inner
+
+
+def byte_offset(type: TileType, row: Any, column: Any) -> Any:
+    """The byte offset of element (row, column)."""
+    return element_offset(type, row, column) * type.elem.bytes
+
+
+def is_dense_row(type: TileType) -> bool:
+    """Whether the columns of a row follow each other in memory (layout ND, or a single column)."""
+    return not type.is_boxed and (type.blayout == "row_major" or type.rows == 1)
+
+
+def linear_equivalent(a: TileType, b: TileType) -> bool:
+    """Whether element number i of `a`, in order, lies at the same bytes as element number i of `b`.
+
+    True of equal physical layouts, and of vectors: an 8x1 column is a 1x8 row. Valid extents play no part: what a read
+    finds beyond the valid region of the last write is unspecified anyway.
+    """
+    if (a.space, a.elem) != (b.space, b.elem):
+        return False
+    return _physical(a) == _physical(b) or (_is_vector(a) and _is_vector(b) and _count(a) == _count(b))
+
+
+def _physical(type: TileType) -> tuple[object, ...]:
+    return type.rows, type.cols, type.blayout, type.slayout, type.fractal if type.is_boxed else None
+
+
+def _is_vector(type: TileType) -> bool:
+    return not type.is_boxed and 1 in (type.rows, type.cols)
+
+
+def _count(type: TileType) -> int:
+    return type.rows * type.cols
