@@ -6,8 +6,9 @@ object as it is and appends sections, so that a system linker takes it. Anything
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pptc.diag import Sink, fail
 from pptc.link import elf_format as elf
@@ -31,19 +32,31 @@ class ExtraSection:
     references: tuple[tuple[int, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SharedImage:
+    """An ET_DYN. `addresses` are those of all global symbols of the objects, exported or not, relative to the image."""
+
+    data: bytes
+    addresses: Mapping[str, int]
+
+
 def link_shared(
     objects: Sequence[bytes],
     exports: Sequence[str],
     *,
+    entries: Sequence[str] = (),
     extra: Sequence[ExtraSection] = (),
     soname: str | None = None,
-) -> bytes:
-    """Link objects of one machine to a shared image. Raises CompileError P0501, P0502 or P0505."""
+) -> SharedImage:
+    """Link objects of one machine to a shared image. Raises CompileError P0501, P0502 or P0505.
+
+    `exports` become visible; `entries` must be defined too but are found by their address only.
+    """
     files = [
         read_object(data, f"object {i}" if len(objects) > 1 else "object") for i, data in enumerate(objects)
     ]
     machine = _common_machine(files)
-    symbols = _resolve(files, exports)
+    symbols = _resolve(files, [*exports, *entries])
     sections = [section for file in files for section in file.sections if section.size]
     sections += [_extra_section(e, symbols, machine) for e in extra]
     exported = [symbols[name] for name in sorted(exports)]
@@ -51,7 +64,8 @@ def link_shared(
     layout.place()
     dynamic = _relocate(machine, sections)
     tables.finish(layout, exported, [s for file in files for s in file.symbols], dynamic)
-    return layout.write()
+    addresses = {name: symbol.address for name, symbol in symbols.items()}
+    return SharedImage(layout.write(), MappingProxyType(addresses))
 
 
 def _common_machine(files: Sequence[ObjectFile]) -> ElfMachine:
@@ -61,7 +75,7 @@ def _common_machine(files: Sequence[ObjectFile]) -> ElfMachine:
     return files[0].machine
 
 
-def _resolve(files: Sequence[ObjectFile], exports: Sequence[str]) -> dict[str, InputSymbol]:
+def _resolve(files: Sequence[ObjectFile], wanted: Sequence[str]) -> dict[str, InputSymbol]:
     """The global symbols by name; references of one object to another are bound to the definition."""
     sink = Sink()
     found: dict[str, InputSymbol] = {}
@@ -74,7 +88,7 @@ def _resolve(files: Sequence[ObjectFile], exports: Sequence[str]) -> dict[str, I
     needed = [
         s.name for file in files for s in file.symbols if s.is_global and not s.section and not s.absolute
     ]
-    for name in dict.fromkeys([*needed, *exports]):
+    for name in dict.fromkeys([*needed, *wanted]):
         if name not in found:
             sink.error(
                 "P0501", f"undefined symbol {name}", hint="a kernel calls nothing outside of its own object"
