@@ -18,12 +18,12 @@ _C_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 
-_RESERVED = frozenset(
-    "alignas alignof and asm auto bitand bitor bool break case catch char class compl const constexpr continue default "
+_RESERVED = (
+    " alignas alignof and asm auto bitand bitor bool break case catch char class compl const constexpr continue default "
     "delete do double else enum explicit export extern false float for friend goto if inline int long mutable "
     "namespace new not nullptr operator or private protected public register restrict return scratch short signed "
     "sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual "
-    "void volatile while xor".split()
+    "void volatile while xor "
 )
 """Words of C and C++ that no parameter can be called, and the name that the scratch parameter has."""
 
@@ -76,7 +76,7 @@ def _small_floats(kernels: Sequence[KernelSignature]) -> list[str]:
 
 
 def _kernel(kernel: KernelSignature, code: KernelCode) -> list[str]:
-    if not kernel.name.isidentifier():
+    if not kernel.name.isidentifier() or _is_reserved(kernel.name):
         return [f"/* {kernel.name} has no name in C: call it through the library. */"]
     names = _parameter_names(kernel.arguments)
     parameters = [_parameter(a, n) for a, n in zip(kernel.arguments, names, strict=True)]
@@ -127,9 +127,13 @@ def _parameter_names(arguments: Sequence[Argument]) -> list[str]:
     names: list[str] = []
     for argument in arguments:
         name = re.sub(r"\W", "_", argument.name, flags=re.ASCII)
-        if not name or name[0].isdigit() or name in _RESERVED or name.startswith("_"):
+        if not name or name[0].isdigit() or _is_reserved(name) or name.startswith("_"):
             name = f"arg{name}" if name[:1].isdigit() else f"arg_{name.strip('_')}"
         while name in names:
             name += "_"
         names.append(name)
     return names
+
+
+def _is_reserved(name: str) -> bool:
+    return f" {name} " in _RESERVED
