@@ -19,8 +19,8 @@ _C_TYPES: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 
 _RESERVED = (
-    " alignas alignof and asm auto bitand bitor bool break case catch char class compl const constexpr continue default "
-    "delete do double else enum explicit export extern false float for friend goto if inline int long mutable "
+    " alignas alignof and asm auto bitand bitor bool break case catch char class compl const constexpr continue "
+    "default delete do double else enum explicit export extern false float for friend goto if inline int long mutable "
     "namespace new not nullptr operator or private protected public register restrict return scratch short signed "
     "sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual "
     "void volatile while xor "
@@ -82,9 +82,8 @@ def _kernel(kernel: KernelSignature, code: KernelCode) -> list[str]:
     parameters = [_parameter(a, n) for a, n in zip(kernel.arguments, names, strict=True)]
     lines = [f"/* {kernel.name}({', '.join(names)})"]
     lines += [f" *   {n}: {_role(a)}" for a, n in zip(kernel.arguments, names, strict=True)]
-    lines.append(
-        f" * Scratch: {_scratch(kernel, code)}. Re-entrant; arrays that are written must not overlap others. */"
-    )
+    lines.append(f" * Scratch: {_scratch(kernel, code)}.")
+    lines.append(" * Re-entrant. An array that is written must not overlap another argument. */")
     lines.append(f"#define {kernel.name}_SCRATCH_BYTES {code.scratch_bytes}")
     declarations = {
         kernel.name: f"void {kernel.name}({', '.join(parameters) or 'void'});",
@@ -126,7 +125,7 @@ def _parameter_names(arguments: Sequence[Argument]) -> list[str]:
     """Names that C and C++ take, each once."""
     names: list[str] = []
     for argument in arguments:
-        name = re.sub(r"\W", "_", argument.name, flags=re.ASCII)
+        name = re.sub(r"\W", "_", argument.role or argument.name, flags=re.ASCII)
         if not name or name[0].isdigit() or _is_reserved(name) or name.startswith("_"):
             name = f"arg{name}" if name[:1].isdigit() else f"arg_{name.strip('_')}"
         while name in names:
