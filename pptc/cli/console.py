@@ -25,7 +25,7 @@ class Console:
     color: str = "auto"
     json: bool = False
     limit: int = 20
-    policy: render.Policy = render.Policy()
+    policy: render.Policy = field(default_factory=render.Policy)
 
     def show(self, diagnostics: Iterable[Diagnostic]) -> int:
         """Print the findings that the -W flags leave; returns the exit status that they lead to."""
@@ -46,7 +46,9 @@ class Console:
         return render.painter(forced or self.err.isatty())
 
 
-def run(console: Console, command: Callable[[Console, Sequence[str]], int], words: Sequence[str] | None) -> int:
+def run(
+    console: Console, command: Callable[[Console, Sequence[str]], int], words: Sequence[str] | None
+) -> int:
     """Call a command with its arguments; no exception leaves this function."""
     given = sys.argv[1:] if words is None else words
     try:

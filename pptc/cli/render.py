@@ -1,4 +1,4 @@
-"""Diagnostics as text or JSON: `file:line:col: error: text [code]`, the source line, a caret, the hint, and the totals."""
+"""Diagnostics as text or JSON: place, severity, message, code, source line with a caret, hint, and the totals."""
 
 from __future__ import annotations
 
