@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pptc.ir.symbols import Dim
 from pptc.ir.types import ScalarType, Type
 
 
@@ -81,6 +82,13 @@ class DictAttr:
 
 
 @dataclass(frozen=True, slots=True)
+class DimAttr:
+    """`#core.dim<P+T>`: a symbolic extent; `(P+T)` within a list of sizes."""
+
+    dim: Dim
+
+
+@dataclass(frozen=True, slots=True)
 class UnitAttr:
     """A key without a value."""
 
@@ -96,5 +104,5 @@ UNIT = UnitAttr()
 
 Attr = (
     bool | str | IntAttr | FloatAttr | EnumAttr | SymbolAttr | TypeAttr | ArrayAttr | DenseAttr | ListAttr | DictAttr
-    | UnitAttr | OpaqueAttr
+    | DimAttr | UnitAttr | OpaqueAttr
 )  # fmt: skip

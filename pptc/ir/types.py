@@ -222,3 +222,11 @@ def element_type(type: Type) -> ScalarType | None:
     if isinstance(type, MultiTileType):
         return type.tile.elem
     return getattr(type, "elem", None)
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonType(Type):
+    """The type of a value whose definition is at fault: every check passes it over, so that one fault is told once."""
+
+
+POISON = PoisonType()

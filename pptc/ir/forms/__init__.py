@@ -33,3 +33,8 @@ A format is a string of directives. Blanks between them mean nothing; every lite
 Types of operands need not be spelled: a value knows its type. A spelled one is checked (P0201). Types of results that
 no directive spells come from the row's `infer`. A `$name` may name a result inside `type(..)` only.
 """
+
+from pptc.ir.forms.compile import Form, compile_format
+from pptc.ir.forms.contract import Draft, Reader, Writer
+
+__all__ = ["Draft", "Form", "Reader", "Writer", "compile_format"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pptc.ir.opdef import table
-from pptc.ir.ops import arith, elementwise, expand, math, matmul, memory, memref, reduce, scalar, vector
+from pptc.ir.ops import arith, builtin, elementwise, expand, math, matmul, memory, memref, reduce, scalar, vector
 
 OPS = table(
     arith.ROWS.values(),
+    builtin.ROWS.values(),
     elementwise.ROWS.values(),
     expand.ROWS.values(),
     matmul.ROWS.values(),

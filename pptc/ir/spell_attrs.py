@@ -1,0 +1,317 @@
+"""The text of attributes, both directions side by side. What is read comes from syntax nodes, what is written is a string."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from pptc.ir.attrs import (
+    UNIT,
+    ArrayAttr,
+    Attr,
+    DenseAttr,
+    DictAttr,
+    DimAttr,
+    EnumAttr,
+    FloatAttr,
+    IntAttr,
+    ListAttr,
+    OpaqueAttr,
+    SymbolAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from pptc.ir.literals import parse_float, parse_integer, print_float
+from pptc.ir.spell import print_type
+from pptc.ir.symbols import DimSyntaxError, parse_dim, print_expression
+from pptc.ir.syntax import Node, SyntaxFault
+from pptc.ir.types import F64, I1, SCALARS, FunctionType, ScalarType, TensorType, Type, VectorType, element_type
+
+
+class Names(Protocol):
+    """What reading an attribute needs of its surroundings."""
+
+    def type(self, node: Node) -> Type:
+        """The type that a TYPE token spells."""
+
+    def alias(self, node: Node) -> Attr:
+        """The attribute that an alias stands for."""
+
+
+_DOTTED = re.compile(r"#pto\.([a-z_][\w.]*)\s*<\s*([^<>=]*?)\s*>")
+_SPACED = re.compile(r"#pto<\s*([a-z_]\w*)\s+(\w+)\s*>")
+_DIMENSION = re.compile(r"#core\.dim<(.*)>", re.DOTALL)
+_ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})')
+_BARE_KEY = re.compile(r"[A-Za-z_][\w$.]*")
+_BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*")
+_ESCAPES = MappingProxyType({"n": "\n", "t": "\t", '"': '"', "\\": "\\"})
+
+
+# ---------------------------------------------------------------- strings and symbols
+
+
+def parse_string(text: str) -> str:
+    """The value of a quoted string."""
+    inner = text[1:-1]
+    if "\\" not in inner:
+        return inner
+    return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1]) or chr(int(match[1], 16)), inner)
+
+
+def print_string(value: str) -> str:
+    """The quoted form of a string."""
+    out = []
+    for char in value:
+        if char in '"\\':
+            out.append("\\" + char)
+        elif char in "\n\t":
+            out.append("\\n" if char == "\n" else "\\t")
+        else:
+            out.append(char if char >= " " and char != "\x7f" else f"\\{ord(char):02X}")
+    return f'"{"".join(out)}"'
+
+
+def parse_symbol(text: str) -> str:
+    """The name behind `@`."""
+    return parse_string(text[1:]) if text[1] == '"' else text[1:]
+
+
+def print_symbol(name: str) -> str:
+    """`@name`, quoted where it is no bare word."""
+    return f"@{name}" if _BARE_SYMBOL.fullmatch(name) else f"@{print_string(name)}"
+
+
+# ---------------------------------------------------------------- text to attribute
+
+
+def parse_attribute(node: Node, names: Names) -> Attr:
+    """The attribute that a node spells; SyntaxFault when it spells none."""
+    reader = _READERS.get(node.type)
+    if reader is None:
+        raise SyntaxFault("P0006", f"`{node.text}` is not an attribute", node.start, node.end)
+    return reader(node, names)
+
+
+def parse_dictionary(node: Node, names: Names) -> dict[str, Attr]:
+    """The entries of a dictionary; a key may stand once."""
+    out: dict[str, Attr] = {}
+    for entry in node.children:
+        key = parse_string(entry.text) if entry.text.startswith('"') else entry.text
+        if key in out:
+            raise SyntaxFault("P0006", f"the key `{key}` stands twice", entry.start, entry.end)
+        out[key] = parse_attribute(entry.children[0], names) if entry.children else UNIT
+    return out
+
+
+def parse_number(text: str, type: Type | None, start: int = 0) -> Attr:
+    """A number literal of a scalar type; without a type an integer stays untyped and a float is f64."""
+    try:
+        if isinstance(type, ScalarType) and (type.is_float or "." in text):
+            if not type.is_float:
+                raise SyntaxFault("P0009", f"{text} is not an integer, but {type.name} is", 0, len(text))
+            if "." not in text and not text.startswith("0x"):
+                hint = f"write {text}.0"
+                raise SyntaxFault("P0009", f"{text} is an integer, but {type.name} is a float", 0, len(text), hint)
+            return parse_float(text, type)
+        if type is None and "." in text:
+            return parse_float(text, F64)
+        if type is not None and not isinstance(type, ScalarType):
+            raise SyntaxFault("P0009", f"a number cannot have the type {print_type(type)}", 0, len(text))
+        value = parse_integer(text, type)
+        return bool(value) if type == I1 else IntAttr(value, type)
+    except SyntaxFault as fault:
+        raise fault.moved(start) from None
+
+
+def _read_number(node: Node, names: Names) -> Attr:
+    return parse_number(node.text, None, node.start)
+
+
+def _read_typed(node: Node, names: Names) -> Attr:
+    value, type = node.children
+    if value.type in ("INT", "FLOAT"):
+        return parse_number(value.text, names.type(type), value.start)
+    return parse_attribute(value, names)
+
+
+def _read_word(node: Node, names: Names) -> Attr:
+    if node.text in ("true", "false"):
+        return node.text == "true"
+    if node.text == "unit":
+        return UNIT
+    raise SyntaxFault("P0006", f"`{node.text}` is not an attribute", node.start, node.end, "strings stand in quotes")
+
+
+def _read_hash(node: Node, names: Names) -> Attr:
+    text = node.text
+    if match := _DOTTED.fullmatch(text):
+        return EnumAttr(match[1], match[2])
+    if match := _SPACED.fullmatch(text):
+        return EnumAttr(match[1], match[2], spaced=True)
+    if match := _DIMENSION.fullmatch(text):
+        try:
+            return DimAttr(parse_dim(match[1]))
+        except DimSyntaxError as error:
+            at = node.start + match.start(1) + error.offset
+            raise SyntaxFault("P0006", str(error), at, at + 1) from None
+    if "<" not in text and "." not in text:
+        return names.alias(node)
+    return OpaqueAttr(text)
+
+
+def _read_type(node: Node, names: Names) -> Attr:
+    return TypeAttr(names.type(node))
+
+
+def _read_function(node: Node, names: Names) -> Attr:
+    types = [names.type(child) for child in node.children]
+    inputs = int(node.text)
+    return TypeAttr(FunctionType(tuple(types[:inputs]), tuple(types[inputs:])))
+
+
+def _read_array(node: Node, names: Names) -> Attr:
+    head, _, values = node.text[len("array<") : -1].partition(":")
+    elem = SCALARS.get(head.strip())
+    if elem is None:
+        raise SyntaxFault("P0006", f"unknown element type `{head.strip()}`", node.start, node.end)
+    items = [item.strip() for item in values.split(",")] if values.strip() else []
+    try:
+        return ArrayAttr(elem, tuple({"true": 1, "false": 0}.get(item) or int(item, 0) for item in items))
+    except ValueError:
+        raise SyntaxFault("P0006", "an array holds integers", node.start, node.end) from None
+
+
+_DENSE_ITEM = re.compile(r"\s*([\[\],]|[^\[\],\s]+)")
+
+
+def _read_dense(node: Node, names: Names) -> Attr:
+    text, type = node.children
+    return parse_dense(text, names.type(type))
+
+
+def parse_dense(node: Node, type: Type) -> DenseAttr:
+    """`dense<[1, 2]> : type`: row-major values, nested as the shape says, or one value for all."""
+    elem = element_type(type)
+    if not isinstance(type, TensorType | VectorType) or elem is None:
+        raise SyntaxFault("P0006", "dense values need a tensor or vector type", node.start, node.end)
+    values: list[Any] = []
+    counts: list[int] = []
+    shape: dict[int, int] = {}
+    begin = node.start + len("dense<")
+    for match in _DENSE_ITEM.finditer(node.text, len("dense<"), len(node.text) - 1):
+        item = match[1]
+        if item == "[":
+            counts.append(0)
+        elif item == "]":
+            depth = len(counts)
+            if not counts or shape.setdefault(depth, counts[-1]) != counts.pop():
+                raise SyntaxFault("P0006", "the lists differ in length", begin, node.end)
+            if counts:
+                counts[-1] += 1
+        elif item != ",":
+            at = node.start + match.start(1)
+            values.append(item == "true" if item in ("true", "false") else parse_number(item, elem, at))
+            if counts:
+                counts[-1] += 1
+    _check_dense(node, type, values, tuple(shape[depth] for depth in sorted(shape)))
+    return DenseAttr(type, tuple(values))
+
+
+def _check_dense(node: Node, type: TensorType | VectorType, values: list[Any], shape: tuple[int, ...]) -> None:
+    wanted = type.dims if isinstance(type, TensorType) else (type.lanes,)
+    splat = not shape and len(values) == 1
+    if not splat and shape != wanted:
+        found = "x".join(map(str, shape)) or "no list"
+        raise SyntaxFault("P0006", f"the values have the shape {found}, not that of the type", node.start, node.end)
+
+
+_READERS: Mapping[str, Callable[[Node, Names], Attr]] = MappingProxyType(
+    {
+        "INT": _read_number,
+        "FLOAT": _read_number,
+        "STRING": lambda node, names: parse_string(node.text),
+        "SYMBOL": lambda node, names: SymbolAttr(parse_symbol(node.text)),
+        "WORD": _read_word,
+        "TYPE": _read_type,
+        "ATTR": _read_hash,
+        "ARRAY": _read_array,
+        "typed": _read_typed,
+        "dense": _read_dense,
+        "function": _read_function,
+        "list": lambda node, names: ListAttr(tuple(parse_attribute(item, names) for item in node.children)),
+        "attrs": lambda node, names: DictAttr(tuple(parse_dictionary(node, names).items())),
+    }
+)
+
+
+# ---------------------------------------------------------------- attribute to text
+
+
+def print_attribute(value: Attr) -> str:
+    """The canonical text of an attribute as a value of a dictionary or list."""
+    return _PRINTERS[value.__class__](value)
+
+
+def print_dictionary(entries: Mapping[str, Attr]) -> str:
+    """`{a = 1, b}`."""
+    return f"{{{', '.join(_print_entry(key, value) for key, value in entries.items())}}}"
+
+
+def _print_entry(key: str, value: Attr) -> str:
+    name = key if _BARE_KEY.fullmatch(key) else print_string(key)
+    return name if isinstance(value, UnitAttr) else f"{name} = {print_attribute(value)}"
+
+
+def print_number(value: IntAttr | FloatAttr) -> str:
+    """A number without its type."""
+    return str(value.value) if isinstance(value, IntAttr) else print_float(value)
+
+
+def _print_typed(value: IntAttr | FloatAttr) -> str:
+    return print_number(value) + (f" : {value.type.name}" if value.type else "")
+
+
+def _print_enum(value: EnumAttr) -> str:
+    return f"#pto<{value.name} {value.value}>" if value.spaced else f"#pto.{value.name}<{value.value}>"
+
+
+def _print_array(value: ArrayAttr) -> str:
+    values = ", ".join(map(str, value.values))
+    return f"array<{value.elem.name}{': ' if values else ''}{values}>"
+
+
+def _print_dense(value: DenseAttr) -> str:
+    items = [print_attribute(v) if isinstance(v, bool) else print_number(v) for v in value.values]
+    dims = value.type.dims if isinstance(value.type, TensorType) else (getattr(value.type, "lanes", 0),)
+    splat = len(items) == 1 and not (dims and all(dim == 1 for dim in dims))
+    body = items[0] if splat or not dims else _nested(items, [int(str(dim)) for dim in dims])
+    return f"dense<{body}> : {print_type(value.type)}"
+
+
+def _nested(items: list[str], dims: list[int]) -> str:
+    if len(dims) == 1:
+        return f"[{', '.join(items)}]"
+    step = len(items) // dims[0] if dims[0] else 0
+    return f"[{', '.join(_nested(items[i * step : (i + 1) * step], dims[1:]) for i in range(dims[0]))}]"
+
+
+_PRINTERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
+    {
+        bool: lambda v: "true" if v else "false",
+        str: print_string,
+        IntAttr: _print_typed,
+        FloatAttr: _print_typed,
+        EnumAttr: _print_enum,
+        SymbolAttr: lambda v: print_symbol(v.name),
+        TypeAttr: lambda v: print_type(v.type),
+        ArrayAttr: _print_array,
+        DenseAttr: _print_dense,
+        DimAttr: lambda v: f"#core.dim<{print_expression(v.dim)}>",
+        ListAttr: lambda v: f"[{', '.join(map(print_attribute, v.items))}]",
+        DictAttr: lambda v: print_dictionary(dict(v.entries)),
+        UnitAttr: lambda v: "unit",
+        OpaqueAttr: lambda v: v.text,
+    }
+)
