@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pptc.diag import fail
 from pptc.ir.dlpack import dlpack_type
@@ -190,7 +190,7 @@ class _Writer:
             body += payload
         header.total_size = start + len(body)
         table = b"".join(row.pack() for row in rows)
-        header.content_id = content_id(header, table)
+        header.content_id = content_id(header.pack(), table)
         return header.pack() + table + tables + bytes(body)
 
     def tables(self, header: pptf.Header, start: int, signature: bytes) -> bytes:
@@ -213,9 +213,11 @@ class _Writer:
         return bytes(out)
 
 
-def content_id(header: pptf.Header, entry_table: bytes) -> bytes:
-    """The identity of a file: the hash of its header, id left out, and of the entry table."""
-    return hashlib.sha256(replace(header, content_id=bytes(32)).pack() + entry_table).digest()
+def content_id(header: bytes, entry_table: bytes) -> bytes:
+    """The identity of a file: the hash of its header, with zeros for the id, and of the entry table."""
+    member = next(m for m in pptf.Header.MEMBERS if m.name == "content_id")
+    blank = header[: member.offset] + bytes(member.size) + header[member.offset + member.size :]
+    return hashlib.sha256(blank + entry_table).digest()
 
 
 def _feature_words(entry: FatEntry) -> tuple[int, ...]:

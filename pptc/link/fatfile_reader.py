@@ -49,8 +49,8 @@ def _header(data: bytes) -> pptf.Header:
     header = pptf.Header.unpack(data)
     if header.version_major != pptf.VERSION_MAJOR:
         raise _damaged(f"version {header.version_major}, this reader knows {pptf.VERSION_MAJOR}")
-    if header.header_size != pptf.Header.size() or header.entry_size != pptf.Entry.size():
-        raise _damaged("header or entry size is not that of its version")
+    if header.header_size < pptf.Header.size() or header.entry_size < pptf.Entry.size():
+        raise _damaged("header or entry table row are shorter than those of version 1.0")
     if not header.header_size <= header.total_size <= len(data):
         raise _damaged(f"{header.total_size} bytes are announced, {len(data)} are there")
     return header
@@ -77,16 +77,17 @@ class _Reader:
 
     def entry_rows(self) -> list[pptf.Entry]:
         header = self.header
-        rows = self.rows(pptf.Entry, header.entries_offset, header.entry_count, "entry table")
-        end = header.header_size + header.entry_count * header.entry_size
-        if header.entries_offset != header.header_size or header.flags or header.reserved:
+        size, stride = header.header_size, header.entry_size
+        end = size + header.entry_count * stride
+        table = self.slice(size, end - size, "entry table")
+        if header.entries_offset != size or header.flags or header.reserved:
             raise _damaged("unknown flags or layout")
-        if content_id(header, self.data[header.header_size : end]) != header.content_id:
+        if content_id(self.data[:size], table) != header.content_id:
             raise _damaged("header or entry table do not match the content id")
         tables = self.slice(end, header.tables_size, "tables")
         if hashlib.sha256(tables).digest() != header.tables_hash:
             raise _damaged("the tables do not match their hash")
-        return rows
+        return [pptf.Entry.unpack(table, i * stride) for i in range(header.entry_count)]
 
     def check_payloads(self, rows: list[pptf.Entry]) -> None:
         header = self.header
@@ -227,6 +228,6 @@ def _member(enumeration: type[E], value: int, what: str) -> E:
 
 
 def _feature_names(row: pptf.Entry) -> tuple[str, ...]:
-    known = pptf.FEATURES.get(row.machine, ())
+    known = pptf.FEATURES.get(_member(pptf.MachineNumber, row.machine, "machine"), ())
     bits = sum(word << 64 * i for i, word in enumerate(row.features))
     return tuple(known[i] if i < len(known) else f"feature-{i}" for i in range(256) if bits >> i & 1)

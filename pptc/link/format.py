@@ -256,7 +256,7 @@ _AARCH64 = (
     "neon", "fullfp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "fp16fml", "lse", "rdm", "f32mm", "f64mm", "sme",
 )  # fmt: skip
 
-FEATURES: Mapping[int, tuple[str, ...]] = MappingProxyType(
+FEATURES: Mapping[MachineNumber, tuple[str, ...]] = MappingProxyType(
     {MachineNumber.X86_64: _X86, MachineNumber.AARCH64: _AARCH64}
 )
 """The names of the feature bits of each machine, bit 0 first."""
