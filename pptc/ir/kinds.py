@@ -101,7 +101,9 @@ def scratch(kind: Kind = TILE) -> Operand:
     return Operand("tmp", kind, "scratch", "optional", "scratch; undefined afterwards")
 
 
-def choice(key: str, enum: str, *words: str, default: str, aliases: tuple[str, ...] = (), doc: str) -> Attribute:
+def choice(
+    key: str, enum: str, *words: str, default: str, aliases: tuple[str, ...] = (), doc: str
+) -> Attribute:
     """An attribute of a spaced enum: `key = #pto<enum word>`."""
     value = EnumAttr(enum, default, spaced=True)
     return Attribute(key, "enum", enum, True, words, value, aliases=aliases, doc=doc)
@@ -165,7 +167,9 @@ def in_spaces(op: Op) -> Iterator[Problem]:
             continue
         for _, type in typed_tiles(op, (operand.name,)):
             if type.space not in kind.spaces:
-                yield Problem("P0209", f"{operand.name} must be {kind.words}, not in {type.space}", operand.name)
+                yield Problem(
+                    "P0209", f"{operand.name} must be {kind.words}, not in {type.space}", operand.name
+                )
 
 
 def supported_elements(op: Op) -> Iterator[Problem]:
@@ -174,7 +178,9 @@ def supported_elements(op: Op) -> Iterator[Problem]:
     for name, type in typed_tiles(op):
         if allowed and type.elem not in allowed:
             listed = ", ".join(elem.name for elem in allowed)
-            yield Problem("P0216", f"{op.name} has no meaning for {type.elem.name}", name, f"it takes {listed}")
+            yield Problem(
+                "P0216", f"{op.name} has no meaning for {type.elem.name}", name, f"it takes {listed}"
+            )
 
 
 def same_elements(*names: str) -> Rule:
@@ -203,9 +209,13 @@ def same_valid(*names: str, rows: bool = True, columns: bool = True) -> Rule:
         found = list(typed_tiles(op, names))
         for name, type in found[:-1]:
             last_name, last = found[-1]
-            same = (not rows or agree(type.v_row, last.v_row)) and (not columns or agree(type.v_col, last.v_col))
+            same = (not rows or agree(type.v_row, last.v_row)) and (
+                not columns or agree(type.v_col, last.v_col)
+            )
             if not same:
-                message = f"valid region {valid_text(type)} of {name} is not {valid_text(last)} of {last_name}"
+                message = (
+                    f"valid region {valid_text(type)} of {name} is not {valid_text(last)} of {last_name}"
+                )
                 yield Problem("P0205", message, name)
 
     return check

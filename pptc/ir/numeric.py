@@ -14,6 +14,7 @@ from pptc.ir.types import F32, F64, INDEX, SCALARS, ScalarType
 
 Array = Any  # numpy.ndarray; the compile path never sees it
 
+
 def has_array_type(elem: ScalarType) -> bool:
     """Whether NumPy (with ml_dtypes) has arrays of this element type."""
     return not elem.name.startswith("!")

@@ -102,7 +102,13 @@ def unary(name: str, doc: str, recipe: Recipe, reference: Reference, *tmp: Opera
 
 
 def tile_scalar(
-    name: str, doc: str, recipe: Recipe, reference: Reference, *tmp: Operand, kind: Kind = SCALAR, **facts: Any
+    name: str,
+    doc: str,
+    recipe: Recipe,
+    reference: Reference,
+    *tmp: Operand,
+    kind: Kind = SCALAR,
+    **facts: Any,
 ) -> OpDef:
     """dst = src op scalar."""
     operands = (source("src"), Operand("scalar", kind), *tmp)

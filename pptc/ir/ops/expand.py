@@ -133,6 +133,12 @@ ROWS = table(
         Spread.COLUMN,
         same_valid("src", "dst", rows=False),
     ),
-    (row_expand(word, doc, recipe, reference, **facts) for word, doc, recipe, reference, facts in _COMBINATIONS),
-    (column_expand(word, doc, recipe, reference, **facts) for word, doc, recipe, reference, facts in _COMBINATIONS),
+    (
+        row_expand(word, doc, recipe, reference, **facts)
+        for word, doc, recipe, reference, facts in _COMBINATIONS
+    ),
+    (
+        column_expand(word, doc, recipe, reference, **facts)
+        for word, doc, recipe, reference, facts in _COMBINATIONS
+    ),
 )

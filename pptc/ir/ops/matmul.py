@@ -29,7 +29,9 @@ PAIRS = ((F16, F16, F32), (BF16, BF16, F32), (F32, F32, F32), (I8, I8, I32))
 """Element types of lhs, rhs and the accumulator."""
 
 _ORDER = Tolerance(
-    relative=1e-5, absolute=1e-4, reason="f32 sums over k in an order that the target chooses; i32 wraps exactly"
+    relative=1e-5,
+    absolute=1e-4,
+    reason="f32 sums over k in an order that the target chooses; i32 wraps exactly",
 )
 _PHASE = choice(
     "accPhase", "acc_phase", "unspecified", "partial", "final", default="unspecified",
@@ -53,7 +55,9 @@ def element_pair(op: Op) -> Iterator[Problem]:
     if len(elements) == 3 and elements not in PAIRS:
         lhs, rhs, dst = (elem.name for elem in elements)
         known = "; ".join(f"{a.name} x {b.name} -> {c.name}" for a, b, c in PAIRS)
-        yield Problem("P0216", f"{op.name} has no meaning for {lhs} x {rhs} -> {dst}", "lhs", f"it takes {known}")
+        yield Problem(
+            "P0216", f"{op.name} has no meaning for {lhs} x {rhs} -> {dst}", "lhs", f"it takes {known}"
+        )
 
 
 def inner_extents(op: Op) -> Iterator[Problem]:
@@ -76,7 +80,9 @@ _PRODUCT = (in_spaces, element_pair, inner_extents)
 _ONE_ROW = (extent("lhs", rows=1),)
 
 
-def product(name: str, doc: str, extra: tuple[Operand, ...], meaning: Contract, rules: tuple[Rule, ...]) -> OpDef:
+def product(
+    name: str, doc: str, extra: tuple[Operand, ...], meaning: Contract, rules: tuple[Rule, ...]
+) -> OpDef:
     """A row of lhs x rhs plus `extra`, which stands first when it is the start, last when it is the bias."""
     factors = (source("lhs", LEFT), source("rhs", RIGHT))
     operands = (*extra, *factors) if meaning.start else (*factors, *extra)

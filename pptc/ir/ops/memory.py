@@ -101,7 +101,11 @@ def _same_pointee(op: Op) -> Iterator[Problem]:
 def _part_rank(op: Op) -> Iterator[Problem]:
     yield from _rank(op, op.result.type, "offsets", "sizes")
     whole, part = op.operand("source").type, op.result.type
-    if isinstance(whole, ViewType | PartType) and isinstance(part, PartType) and len(whole.dims) != len(part.dims):
+    if (
+        isinstance(whole, ViewType | PartType)
+        and isinstance(part, PartType)
+        and len(whole.dims) != len(part.dims)
+    ):
         yield Problem("P0205", f"a partition keeps its source's {len(whole.dims)} dimensions", "source")
 
 
@@ -213,7 +217,9 @@ def _same_bytes(op: Op) -> Iterator[Problem]:
 def _dynamic_valid(op: Op) -> Iterator[Problem]:
     type = op.operand("source").type
     if isinstance(type, TileType) and None not in (type.v_row, type.v_col):
-        yield Problem("P0213", f"the type fixes the valid region to {valid_text(type)}", "source", "valid=?x?")
+        yield Problem(
+            "P0213", f"the type fixes the valid region to {valid_text(type)}", "source", "valid=?x?"
+        )
 
 
 def _reinterpret(name: str, doc: str) -> OpDef:
@@ -240,6 +246,11 @@ def _valid_extent(name: str, doc: str) -> OpDef:
         meaning=Handle(),
     )
 
+
+_CARRIED = (
+    "The valid region is the type's; where that says `?` it is the source's, with rows and columns swapped for the "
+    "transposed shape, and all of any other shape."
+)
 
 HANDLES = (
     OpDef(
@@ -278,8 +289,8 @@ HANDLES = (
         rules=(_window,),
         meaning=Handle(),
     ),
-    _reinterpret("pto.treshape", "The same bytes as a tile of another shape or layout."),
-    _reinterpret("pto.bitcast", "The same bytes as a tile of another element type."),
+    _reinterpret("pto.treshape", f"The same bytes as a tile of another shape or layout. {_CARRIED}"),
+    _reinterpret("pto.bitcast", f"The same bytes as a tile of another element type. {_CARRIED}"),
     OpDef(
         name="pto.set_validshape",
         doc="Changes the valid region of a tile handle from here on.",
@@ -316,7 +327,9 @@ def transfer_extents(op: Op) -> Iterator[Problem]:
     rows = None if None in leading else prod(extent for extent in leading if extent is not None)
     if not (agree(rows, type.v_row) and agree(part.dims[-1], type.v_col)):
         dims = "x".join("?" if extent is None else str(extent) for extent in part.dims)
-        yield Problem("P0205", f"partition {dims} does not fit the valid region {valid_text(type)}", part_name)
+        yield Problem(
+            "P0205", f"partition {dims} does not fit the valid region {valid_text(type)}", part_name
+        )
 
 
 def _moved_elements(op: Op) -> Iterator[Problem]:
@@ -367,7 +380,13 @@ _ACC_TO_VEC = Attribute(
     values=("single_mode_vec0", "single_mode_vec1", "dual_mode_split_m", "dual_mode_split_n"),
     doc="which vector core gets what",
 )  # fmt: skip
-_MOVE_RULES = (in_spaces, _space_pair, _moved_elements, not_yet("reluPreMode", "no_relu"), not_yet("accToVecMode"))
+_MOVE_RULES = (
+    in_spaces,
+    _space_pair,
+    _moved_elements,
+    not_yet("reluPreMode", "no_relu"),
+    not_yet("accToVecMode"),
+)
 _COPIED = "what both the partition and the tile's valid region hold"
 
 MOVES = (

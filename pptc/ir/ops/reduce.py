@@ -87,7 +87,13 @@ _COMMON = (in_spaces, supported_elements, unboxed("src", "dst"), same_elements("
 
 
 def row_reduce(
-    word: str, doc: str, kind: Any, recipe: Recipe, identity: Identity, reference: Reference, tolerance: Tolerance
+    word: str,
+    doc: str,
+    kind: Any,
+    recipe: Recipe,
+    identity: Identity,
+    reference: Reference,
+    tolerance: Tolerance,
 ) -> OpDef:
     """dst[r, 0] = the reduction of row r."""
     return OpDef(
@@ -104,7 +110,13 @@ def row_reduce(
 
 
 def column_reduce(
-    word: str, doc: str, kind: Any, recipe: Recipe, identity: Identity, reference: Reference, tolerance: Tolerance
+    word: str,
+    doc: str,
+    kind: Any,
+    recipe: Recipe,
+    identity: Identity,
+    reference: Reference,
+    tolerance: Tolerance,
 ) -> OpDef:
     """dst[0, c] = the reduction of column c."""
     tmp = (scratch(),) if word == "sum" else ()

@@ -114,9 +114,7 @@ def _stage(name: str) -> Attribute:
     return Attribute(name, "any", required=True, doc="#pto.pipe_event_type<..> or #pto.sync_op_type<..>")
 
 
-_EVENT = Attribute(
-    "event_id", "enum", "event", values=tuple(f"EVENT_ID{n}" for n in range(8)), required=True
-)
+_EVENT = Attribute("event_id", "enum", "event", values=tuple(f"EVENT_ID{n}" for n in range(8)), required=True)
 
 
 def _known_stages(op: Op) -> Iterator[Problem]:
@@ -137,7 +135,10 @@ SYNC = (
             attributes=(_pipe("src_pipe"), _pipe("dst_pipe"), _EVENT),
             format="`` `[` $src_pipe `,` $dst_pipe `,` $event_id `]` attr-dict",
         )
-        for word, doc in (("set", "Pipe src raises an event for pipe dst"), ("wait", "Pipe dst waits for the event"))
+        for word, doc in (
+            ("set", "Pipe src raises an event for pipe dst"),
+            ("wait", "Pipe dst waits for the event"),
+        )
     ),
     *(
         OpDef(
@@ -147,7 +148,10 @@ SYNC = (
             format="`` `[` $src_op `,` $dst_op `,` $event_id `]` attr-dict",
             rules=(_known_stages,),
         )
-        for word, doc in (("record", "Ops of class src raise an event"), ("wait", "Ops of class dst wait for it"))
+        for word, doc in (
+            ("record", "Ops of class src raise an event"),
+            ("wait", "Ops of class dst wait for it"),
+        )
     ),
     OpDef(
         name="pto.barrier",

@@ -1,0 +1,106 @@
+"""The reference interpreter: runs a tile-level function on NumPy arrays. It is the target `ref` and everyone's oracle.
+
+Scalars are Python integers, booleans and NumPy floats; what they do is the `reference` of their rows. Element work is
+the `reference` of the row on whole regions; memory, handles and control flow are in `interp_ops.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pptc.diag import fail
+from pptc.ir import integers
+from pptc.ir.core import Op, functions, symbol_name
+from pptc.ir.floats import numpy_type
+from pptc.ir.interp_ops import Frame, Grid, run_function
+from pptc.ir.lazy import np
+from pptc.ir.numeric import dtype_of
+from pptc.ir.signature import kernel_signature
+from pptc.ir.storage import Pointer
+from pptc.ir.types import ScalarType
+
+Array = Any
+
+
+def run_kernel(
+    module: Op,
+    entry: str,
+    arguments: Mapping[str, Any],
+    grid: int = 1,
+    *,
+    poison: bool = False,
+    output: Callable[[str], None] | None = None,
+) -> None:
+    """Run the kernel `entry` of a tile-level module, all blocks of the grid in order.
+
+    Pointers are arrays of any shape in C order, read and written in place; bf16 and fp8 arrays are of ml_dtypes.
+    Scalars are Python or NumPy numbers. SPMD arguments are filled per block unless given. `poison` fills what is
+    unspecified with NaN and -1 instead of zeros. `output` takes what tprint prints. Raises CompileError: P0306 for
+    arguments that do not fit, P0602 for a fault of the kernel.
+    """
+    function = find_kernel(module, entry)
+    named = _bind(function, arguments)
+    with np.errstate(all="ignore"):
+        for block in range(grid):
+            place = Grid(block, grid)
+            values = [value if value is not None else place.role(role) for value, role in named]
+            run_function(Frame(module, place, poison, output), function, values)
+    _copy_back(function, arguments, [value for value, _ in named])
+
+
+def find_kernel(module: Op, entry: str) -> Op:
+    """The function of that name. Raises CompileError P0103."""
+    found = [f for f in functions(module) if symbol_name(f) == entry and f.regions and f.regions[0].blocks]
+    if not found:
+        known = ", ".join(symbol_name(f) for f in functions(module))
+        raise fail("P0103", f"no function is named @{entry}", hint=f"the module has {known or 'none'}")
+    return found[0]
+
+
+def _bind(function: Op, arguments: Mapping[str, Any]) -> list[tuple[Any, str]]:
+    """The value and the SPMD role of each argument; None stands for a value that the grid fills in."""
+    signature = kernel_signature(function)
+    known = [argument.name for argument in signature.arguments]
+    for name in arguments:
+        if name not in known:
+            raise fail(
+                "P0306", f"@{signature.name} has no argument %{name}", hint=f"it takes {', '.join(known)}"
+            )
+    bound: list[tuple[Any, str]] = []
+    for argument in signature.arguments:
+        given = arguments.get(argument.name)
+        if given is None and not argument.role:
+            raise fail("P0306", f"@{signature.name} needs a value for %{argument.name}")
+        if given is not None:
+            convert = _pointer if argument.kind == "pointer" else _scalar
+            given = convert(argument.name, argument.dtype, given)
+        bound.append((given, argument.role))
+    return bound
+
+
+def _pointer(name: str, elem: ScalarType, value: Any) -> Pointer:
+    if not hasattr(value, "dtype") or value.dtype != dtype_of(elem):
+        found = getattr(value, "dtype", type(value).__name__)
+        raise fail("P0306", f"%{name} points to {elem.name}, but the value is {found}")
+    return Pointer(np.ascontiguousarray(value).reshape(-1), 0, elem)
+
+
+def _scalar(name: str, elem: ScalarType, value: Any) -> Any:
+    try:
+        if elem.is_float:
+            return numpy_type(elem)(value)
+        if int(value) == value:
+            return integers.wrap(int(value), elem)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise fail("P0306", f"%{name} is {elem.name}, but the value is {value!r}")
+
+
+def _copy_back(function: Op, arguments: Mapping[str, Any], values: list[Any]) -> None:
+    """Write to arguments that were not contiguous."""
+    for index, (value, argument) in enumerate(zip(values, function.body.args, strict=True)):
+        if isinstance(value, Pointer):
+            given = arguments[argument.name or f"arg{index}"]
+            if not np.shares_memory(value.array, given):
+                given[...] = value.array.reshape(given.shape)
