@@ -1,0 +1,195 @@
+"""Handlers of `memref` and `vector`: addresses, loads, stores, masks, lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from llvmlite import ir
+
+from pptc.emit.function_emitter import FunctionEmitter, Handler, result_type
+from pptc.emit.llvm_ir import (
+    BYTE,
+    I32,
+    I64,
+    VOID,
+    Llvm,
+    float_constant,
+    int_constant,
+    memory_type,
+    vector_constant,
+)
+from pptc.ir.core import Op, Value
+from pptc.ir.ops.vector import shuffle_mask, static_index
+from pptc.ir.types import I1, MemRefType, ScalarType, VectorType
+
+
+def _element(value: Value) -> ScalarType:
+    assert isinstance(value.type, MemRefType | VectorType)
+    return value.type.elem
+
+
+# ---------------------------------------------------------------- memory
+
+
+def _load(e: FunctionEmitter, op: Op) -> Llvm:
+    elem = _element(op.operand("memref"))
+    address = e.element_address(e.get(op, "memref"), e.get(op, "index"), memory_type(elem), inside=True)
+    loaded = e.builder.load(address, align=elem.bytes, typ=memory_type(elem))
+    return e.compare("ne", loaded, int_constant(0, BYTE)) if elem == I1 else loaded
+
+
+def _store(e: FunctionEmitter, op: Op) -> None:
+    elem = _element(op.operand("memref"))
+    address = e.element_address(e.get(op, "memref"), e.get(op, "index"), memory_type(elem), inside=True)
+    value = e.get(op, "value")
+    e.builder.store(e.builder.zext(value, BYTE) if elem == I1 else value, address, align=elem.bytes)
+
+
+def _view(e: FunctionEmitter, op: Op) -> Llvm:
+    return e.element_address(e.get(op, "source"), e.get(op, "byte_offset"), BYTE, inside=False)
+
+
+def _offset(e: FunctionEmitter, op: Op) -> Llvm:
+    element = memory_type(_element(op.operand("source")))
+    return e.element_address(e.get(op, "source"), e.get(op, "index"), element, inside=False)
+
+
+def _lanes_address(e: FunctionEmitter, op: Op, *, inside: bool) -> Llvm:
+    element = memory_type(_element(op.operand("base")))
+    return e.element_address(e.get(op, "base"), e.get(op, "index"), element, inside=inside)
+
+
+def _load_lanes(e: FunctionEmitter, op: Op) -> Llvm:
+    elem, type = _element(op.operand("base")), result_type(op)
+    stored = ir.VectorType(memory_type(elem), type.count)
+    loaded = e.builder.load(_lanes_address(e, op, inside=True), align=elem.bytes, typ=stored)
+    return e.compare("ne", loaded, int_constant(0, stored)) if elem == I1 else loaded
+
+
+def _store_lanes(e: FunctionEmitter, op: Op) -> None:
+    elem, value = _element(op.operand("base")), e.get(op, "value")
+    if elem == I1:
+        value = e.builder.zext(value, ir.VectorType(BYTE, value.type.count))
+    alignment = elem.bytes
+    if "nontemporal" in op.attributes:
+        alignment *= value.type.count
+    stored = e.builder.store(value, _lanes_address(e, op, inside=True), align=alignment)
+    if "nontemporal" in op.attributes:
+        stored.set_metadata("nontemporal", e.module.add_metadata([int_constant(1, I32)]))
+
+
+def _masked_load(e: FunctionEmitter, op: Op) -> Llvm:
+    type, address = result_type(op), _lanes_address(e, op, inside=False)
+    alignment = int_constant(_element(op.operand("base")).bytes, I32)
+    arguments = [address, alignment, e.get(op, "mask"), e.get(op, "pass")]
+    return e.intrinsic("masked.load", arguments, type, (type, address.type))
+
+
+def _masked_store(e: FunctionEmitter, op: Op) -> None:
+    value, address = e.get(op, "value"), _lanes_address(e, op, inside=False)
+    alignment = int_constant(_element(op.operand("base")).bytes, I32)
+    arguments = [value, address, alignment, e.get(op, "mask")]
+    e.intrinsic("masked.store", arguments, VOID, (value.type, address.type))
+
+
+# ---------------------------------------------------------------- lanes
+
+
+def _create_mask(e: FunctionEmitter, op: Op) -> Llvm:
+    """Lane numbers below the count, in an element width that fills one register of the machine."""
+    lanes = result_type(op).count
+    fills = 1 << (max(1, e.machine.vector_bits // lanes).bit_length() - 1)
+    width = min(64, max(8 if lanes < 128 else 16, fills))
+    count = e.intrinsic("smin", [e.get(op, "count"), int_constant(lanes, I64)], I64, (I64,))
+    count = e.intrinsic("smax", [count, int_constant(0, I64)], I64, (I64,))
+    number = ir.IntType(width)
+    narrow = count if width == 64 else e.builder.trunc(count, number)
+    numbers = vector_constant([int_constant(lane, number) for lane in range(lanes)])
+    return e.compare("slt", numbers, e.splat(narrow, lanes))
+
+
+def _step(e: FunctionEmitter, op: Op) -> Llvm:
+    type = result_type(op)
+    return vector_constant([int_constant(lane, type.element) for lane in range(type.count)])
+
+
+def _broadcast(e: FunctionEmitter, op: Op) -> Llvm:
+    return e.splat(e.get(op, "source"), result_type(op).count)
+
+
+def _shuffle(e: FunctionEmitter, op: Op) -> Llvm:
+    lanes = [int_constant(lane, I32) for lane in shuffle_mask(op)]
+    mask = ir.Constant(ir.VectorType(I32, len(lanes)), lanes)
+    return e.builder.shuffle_vector(e.get(op, "lhs"), e.get(op, "rhs"), mask)
+
+
+def _extract(e: FunctionEmitter, op: Op) -> Llvm:
+    return e.builder.extract_element(e.get(op, "vector"), int_constant(static_index(op, "position"), I32))
+
+
+def _insert(e: FunctionEmitter, op: Op) -> Llvm:
+    position = int_constant(static_index(op, "position"), I32)
+    return e.builder.insert_element(e.get(op, "dest"), e.get(op, "source"), position)
+
+
+def _bitcast(e: FunctionEmitter, op: Op) -> Llvm:
+    value, to = e.get(op, "source"), result_type(op)
+    return value if value.type == to else e.builder.bitcast(value, to)
+
+
+_REDUCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "maximumf": "fmaximum",
+        "minimumf": "fminimum",
+        "maxnumf": "fmax",
+        "minnumf": "fmin",
+        "maxsi": "smax",
+        "minsi": "smin",
+        "maxui": "umax",
+        "minui": "umin",
+    }
+)
+_FLOAT_STARTS: Mapping[str, tuple[str, float]] = MappingProxyType(
+    {"add": ("fadd", -0.0), "mul": ("fmul", 1.0)}
+)
+
+
+def _reduction(e: FunctionEmitter, op: Op) -> Llvm:
+    kind, vector, to = op.attributes["kind"], e.get(op, "vector"), result_type(op)
+    assert isinstance(kind, str)
+    elem = _element(op.operand("vector"))
+    if elem.is_float and kind in _FLOAT_STARTS:
+        stem, start = _FLOAT_STARTS[kind]
+        arguments = [_float(start, elem), vector]
+        return e.intrinsic(f"vector.reduce.{stem}", arguments, to, (vector.type,), fastmath=("reassoc",))
+    stem = _REDUCTIONS.get(kind, kind)
+    return e.intrinsic(f"vector.reduce.{stem}", [vector], to, (vector.type,))
+
+
+def _float(value: float, elem: ScalarType) -> Llvm:
+    """-0.0 or 1.0 in any float type."""
+    ones = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000, "f64": 0x3FF0000000000000}
+    return float_constant(ones[elem.name] if value else 1 << (elem.bits - 1), elem)
+
+
+HANDLERS: Mapping[str, Handler] = MappingProxyType(
+    {
+        "memref.load": _load,
+        "memref.store": _store,
+        "memref.view": _view,
+        "memref.offset": _offset,
+        "vector.load": _load_lanes,
+        "vector.store": _store_lanes,
+        "vector.maskedload": _masked_load,
+        "vector.maskedstore": _masked_store,
+        "vector.create_mask": _create_mask,
+        "vector.step": _step,
+        "vector.broadcast": _broadcast,
+        "vector.shuffle": _shuffle,
+        "vector.extract": _extract,
+        "vector.insert": _insert,
+        "vector.bitcast": _bitcast,
+        "vector.reduction": _reduction,
+    }
+)

@@ -1,0 +1,46 @@
+"""x86-64: the dot instructions of AVX-512 and the attributes that keep LLVM at the machine's vector width."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from llvmlite import ir
+
+from pptc.diag import fail
+from pptc.emit import llvm
+from pptc.emit.codegen import generate_code
+from pptc.emit.function_emitter import FunctionEmitter, Handler
+from pptc.emit.llvm_ir import BFLOAT, BYTE, Llvm
+from pptc.ir.core import Op
+from pptc.ir.machine import Machine
+from pptc.options import EmitOptions
+
+_DOTS: Mapping[str, tuple[str, str, Llvm]] = MappingProxyType(
+    {
+        "dpbf16ps": ("dot.bf16", "x86.avx512bf16.dpbf16ps", BFLOAT),
+        "vpdpbusd": ("dot.i8", "x86.avx512.vpdpbusd", BYTE),
+    }
+)
+"""The capability that a dot instruction needs, its intrinsic without the width, and the elements that it takes."""
+
+
+def _dot(e: FunctionEmitter, op: Op) -> Llvm:
+    word = op.attributes["instruction"]
+    capability, stem, element = _DOTS.get(str(word), ("", "", BYTE))
+    if capability not in e.machine.native:
+        raise fail("P0402", f"{e.machine.name} has no instruction {word}", op.span)
+    acc, lhs, rhs = e.all(op.operands)
+    bits = acc.type.count * 32
+    packed = ir.VectorType(element, bits // (16 if element is BFLOAT else 8))
+    lhs, rhs = (v if v.type == packed else e.builder.bitcast(v, packed) for v in (lhs, rhs))
+    return e.intrinsic(f"{stem}.{bits}", [acc, lhs, rhs], acc.type)
+
+
+HANDLERS: Mapping[str, Handler] = MappingProxyType({**llvm.COMMON, "vector.dot": _dot})
+
+
+def generate(module: Op, machine: Machine, options: EmitOptions) -> bytes | str:
+    """Object code or text of a loop-level module."""
+    width = (("prefer-vector-width", str(machine.vector_bits)),)
+    return generate_code(llvm.build(module, machine, options, HANDLERS, width), machine, options)
