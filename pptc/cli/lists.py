@@ -72,14 +72,8 @@ def passes_text() -> str:
 def _pass_lines(name: str, kind: type[Any]) -> Iterator[str]:
     yield f"{name:<18} {_summary(kind.__doc__)}"
     for field in dataclasses.fields(kind):
-        default = (
-            {True: "on", False: "off"}.get(field.default, field.default) if _is_bool(field) else field.default
-        )
+        default = ("off", "on")[field.default] if isinstance(field.default, bool) else field.default
         yield f"{'':<18}   {field.name.replace('_', '-')}={default}"
-
-
-def _is_bool(field: dataclasses.Field[Any]) -> bool:
-    return isinstance(field.default, bool)
 
 
 def _summary(doc: str | None) -> str:

@@ -20,6 +20,7 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
         "asm": ".s",
         "obj": ".o",
         "so": ".so",
+        "fatbin": ".pptf",
         "c-header": ".h",
     }
 )
@@ -28,7 +29,7 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
 _PHASE_KINDS: Mapping[str, str] = MappingProxyType(
     {"llvm": "llvm-ir", "asm": "asm", "obj": "obj", "link": "so"}
 )
-_LATER_SUFFIXES = (".pptf", ".ptx", ".hsaco")
+_LATER_SUFFIXES = (".ptx", ".hsaco")
 
 
 @dataclass(frozen=True, slots=True)

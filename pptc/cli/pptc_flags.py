@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pptc.cli.flags import Flag, Style
 
-EMIT_KINDS = ("pto", "llvm-ir", "bc", "asm", "obj", "so", "c-header")
+EMIT_KINDS = ("pto", "llvm-ir", "bc", "asm", "obj", "so", "fatbin", "c-header")
 PHASES = ("parse", "verify", "canonical", "tiled", "lowered", "llvm", "asm", "obj", "link")
 
 _OUTPUT, _TARGET, _INPUT = "Output", "Target and code", "Input"

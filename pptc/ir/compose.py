@@ -1,4 +1,4 @@
-"""What the command line does to a module before it is verified: included functions, constants by name, module attributes."""
+"""What the command line does to a module before it is verified: modules joined, constants given by name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from pptc.ir.syntax import SyntaxFault
 from pptc.ir.types import I1, ScalarType
 
 
-def prepend(module: Op, included: Op) -> None:
-    """Move the ops of `included` in front of those of `module`; module attributes that only it has are taken over."""
+def prepend(module: Op, earlier: Op, sink: Sink) -> None:
+    """Move the ops of `earlier` in front of those of `module`, and take over its attributes. Reports P0207.
+
+    A module attribute that both have must have one value: it says for which chip the text was written.
+    """
     first = module.body.first
-    for op in included.body:
+    for op in earlier.body:
         op.remove()
         module.body.insert_before(op, first)
-    for key, value in included.attributes.items():
-        module.attributes.setdefault(key, value)
+    for key, value in earlier.attributes.items():
+        if module.attributes.setdefault(key, value) != value:
+            sink.error("P0207", f"two files of one module disagree about {key}", module.span)
 
 
 def bind_constants(module: Op, defines: Iterable[tuple[str, str]], sink: Sink) -> None:
@@ -28,7 +32,9 @@ def bind_constants(module: Op, defines: Iterable[tuple[str, str]], sink: Sink) -
     for name, text in defines:
         found = [op for op in constants if op.result.name == name]
         if not found:
-            sink.error("P0301", f"-D {name}: no constant of the input is named %{name}", hint=_names(constants))
+            sink.error(
+                "P0301", f"-D {name}: no constant of the input is named %{name}", hint=_names(constants)
+            )
         for op in found:
             _bind(op, name, text, sink)
 
@@ -45,18 +51,22 @@ def _names(constants: Iterable[Op]) -> str | None:
 
 
 def _bind(op: Op, name: str, text: str, sink: Sink) -> None:
-    type = op.result.type
-    assert isinstance(type, ScalarType)
+    type_ = op.result.type
+    assert isinstance(type_, ScalarType)
     try:
-        op.attributes["value"] = _literal(text, type)
+        op.attributes["value"] = _literal(text, type_)
     except (SyntaxFault, ValueError) as fault:
-        why = fault.message if isinstance(fault, SyntaxFault) else f"'{text}' is not a number of type {type.name}"
+        why = (
+            fault.message
+            if isinstance(fault, SyntaxFault)
+            else f"'{text}' is not a number of type {type_.name}"
+        )
         sink.error("P0301", f"-D {name}: {why}", op.span)
 
 
-def _literal(text: str, type: ScalarType) -> Attr:
-    if type == I1:
+def _literal(text: str, type_: ScalarType) -> Attr:
+    if type_ == I1:
         if text not in ("true", "false", "0", "1"):
             raise ValueError(text)
         return text in ("true", "1")
-    return parse_float(text, type) if type.is_float else IntAttr(parse_integer(text, type), type)
+    return parse_float(text, type_) if type_.is_float else IntAttr(parse_integer(text, type_), type_)
