@@ -1,0 +1,314 @@
+"""The order of the stages, and nothing else: read, parse, verify, passes per machine, emit in workers, link, write.
+
+Products are bytes in memory until `write_output` renames them into place, so a failed compile leaves old files alone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pptc import __version__
+from pptc.diag import CompileError, Sink, Source, fail
+from pptc.emit.section import Section
+from pptc.ir.core import Block, Op
+from pptc.ir.machine import Machine
+from pptc.ir.signature import KernelSignature
+from pptc.options import CompileOptions, EmitKind, host_target, load_machine
+from pptc.passes.base import Observer, Pass, PassContext, Pipeline, Remark, parse_pipeline, run_pipeline
+
+LEVEL_CHANGE = "lower-tiles"
+"""The pass that ends the tile level."""
+
+PRODUCER = f"pptc {__version__} (llvmlite 0.50)"
+"""What every file says about its maker; the code generator's version is pinned by the package."""
+
+Watch = Callable[[Machine, Pipeline, Op], Observer]
+"""Makes the observer of one run of a pipeline on a module."""
+
+
+@dataclass
+class Journal:
+    """What one run did: findings, remarks, seconds per step; and who is told about it."""
+
+    stdin: Callable[[], bytes] = bytes
+    watches: tuple[Watch, ...] = ()
+    announce: Callable[[str], None] = lambda _step: None
+    sink: Sink = field(default_factory=Sink)
+    seconds: dict[str, float] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Sink]:
+        """Announce a step, take its time and collect its findings; an error of the step is raised at its end."""
+        self.announce(name)
+        start = time.perf_counter()
+        found = Sink()
+        try:
+            yield found
+            found.check()
+        except CompileError as error:
+            found = error.sink if error.sink is not found else found
+            raise CompileError(found) from error
+        finally:
+            self.spent(name, time.perf_counter() - start)
+        for diagnostic in found:
+            self.sink.report(diagnostic)
+
+    def spent(self, name: str, seconds: float) -> None:
+        """Add time to a step."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One verified module; `files` are all that were read for it, the inputs first."""
+
+    name: str
+    module: Op
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A unit's module after the passes of one machine, and what callers must know about its kernels."""
+
+    unit: Unit
+    machine: Machine
+    module: Op
+    kernels: tuple[KernelSignature, ...]
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_source(name: str, stdin: Callable[[], bytes]) -> Source:
+    """The text of a file, or of standard input for `-`. Raises CompileError P0302, P0004, P0008."""
+    try:
+        data = stdin() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise fail("P0302", f"cannot read '{name}': {error.strerror}") from None
+    shown = "<stdin>" if name == "-" else name
+    if data.startswith(b"PTOBC\0"):
+        raise fail("P0004", f"'{shown}' is binary PTO (ptobc)", hint="print it as text first")
+    try:
+        return Source(shown, data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise fail("P0008", f"'{shown}' is not UTF-8: byte {data[error.start]:#04x} in line {line}") from None
+
+
+def find_include(name: str, folders: Sequence[str]) -> str | None:
+    """The path of an -include file: as it stands, else in the -I folders."""
+    candidates = [name, *(str(Path(folder, name)) for folder in folders)]
+    return next((path for path in candidates if Path(path).is_file()), None)
+
+
+def include_paths(includes: Sequence[str], options: CompileOptions) -> tuple[str, ...]:
+    """The paths of all -include files. Raises CompileError P0302."""
+    found = []
+    for name in includes:
+        path = find_include(name, options.include_paths)
+        if path is None:
+            raise fail("P0302", f"cannot find '{name}' of -include", hint="-I DIR adds a folder to look in")
+        found.append(path)
+    return tuple(found)
+
+
+def load(inputs: Sequence[str], includes: Sequence[str], options: CompileOptions, journal: Journal) -> Unit:
+    """Read and parse the inputs of one module and its -include files, and apply -D. Not yet verified."""
+    from pptc.ir.compose import bind_constants, prepend
+    from pptc.parser import parse
+
+    included = include_paths(includes, options)
+    modules = []
+    for path in (*included, *inputs):
+        with journal.step(f"parse {path}") as sink:
+            modules.append(parse(read_source(path, journal.stdin), sink))
+    module = modules.pop()
+    with journal.step("join") as sink:
+        while modules:
+            prepend(module, modules.pop(), sink)
+        bind_constants(module, options.defines, sink)
+    return Unit(inputs[0], module, (*inputs, *included))
+
+
+def check(unit: Unit, journal: Journal) -> None:
+    """Verify a module. Raises CompileError with all findings."""
+    from pptc.ir.verify import verify
+
+    with journal.step(f"verify {unit.name}") as sink:
+        verify(unit.module, sink)
+
+
+# ---------------------------------------------------------------- machines and passes
+
+
+def machines(options: CompileOptions) -> tuple[Machine, ...]:
+    """The machines of -t in order, each once; `host` is resolved here. Raises CompileError P0401 with all faults."""
+    sink = Sink()
+    found: dict[str, Machine] = {}
+    for name in options.targets:
+        try:
+            machine = load_machine(host_target() if name == "host" else name)
+            found[machine.name] = machine
+        except CompileError as error:
+            for diagnostic in error.sink:
+                sink.report(diagnostic)
+    sink.check()
+    return tuple(found.values())
+
+
+def pipeline_of(machine: Machine, options: CompileOptions) -> Pipeline:
+    """The passes that -O or --pass-pipeline name for a machine."""
+    from pptc.passes import PASSES
+
+    if options.pass_pipeline is not None:
+        return parse_pipeline(options.pass_pipeline, PASSES)
+    return parse_pipeline(machine.pipelines.get(f"O{options.opt_level}", ""), PASSES)
+
+
+def until(pipeline: Pipeline, phase: str) -> Pipeline:
+    """The part of a pipeline that a phase runs: `canonical` its first pass, `tiled` the tile level, else all."""
+    if phase == "canonical":
+        return pipeline[:1]
+    if phase == "tiled":
+        names = [step.name for step in pipeline]
+        return pipeline[: names.index(LEVEL_CHANGE)] if LEVEL_CHANGE in names else pipeline
+    return pipeline
+
+
+def copy_module(module: Op) -> Op:
+    """A deep copy, so that every machine starts from the same module."""
+    from pptc.ir.builder import Builder
+    from pptc.ir.rewrite import clone
+
+    copy = clone(module, Builder(Block()), {})
+    copy.remove()
+    return copy
+
+
+def transform(
+    module: Op, machine: Machine, pipeline: Pipeline, options: CompileOptions, journal: Journal
+) -> None:
+    """Run the passes in place, with the verifier after each where asked for."""
+    with journal.step(f"{machine.name}: passes") as sink:
+        watchers = [
+            _timer(machine, journal),
+            *(watch(machine, pipeline, module) for watch in journal.watches),
+        ]
+        if options.verify_each:
+            watchers.insert(0, _verifier(sink))
+        run_pipeline(pipeline, module, PassContext(machine, sink, journal.remarks), watchers)
+
+
+def _timer(machine: Machine, journal: Journal) -> Observer:
+    last = [time.perf_counter()]
+
+    def note(step: Pass, _module: Op, _changed: bool) -> None:
+        now = time.perf_counter()
+        journal.spent(f"{machine.name}: {step}", now - last[0])
+        last[0] = now
+
+    return note
+
+
+def _verifier(sink: Sink) -> Observer:
+    from pptc.ir.verify import verify
+
+    def look(step: Pass, module: Op, _changed: bool) -> None:
+        before = sink.error_count
+        verify(module, sink)
+        if sink.error_count > before:
+            sink.error("P9999", f"the module is not valid after pass {step.name}")
+        sink.check()
+
+    return look
+
+
+def lower(
+    unit: Unit, machine: Machine, options: CompileOptions, journal: Journal, phase: str = "lowered"
+) -> Lowered:
+    """A copy of the unit's module after the passes of a machine up to a phase."""
+    from pptc.ir.signature import signatures
+
+    module = copy_module(unit.module)
+    transform(module, machine, until(pipeline_of(machine, options), phase), options, journal)
+    return Lowered(unit, machine, module, signatures(unit.module))
+
+
+# ---------------------------------------------------------------- code and files
+
+
+def emit_all(
+    items: Sequence[Lowered], kind: EmitKind, options: CompileOptions, journal: Journal
+) -> list[Section | bytes]:
+    """Emit every item in a worker process, at most `options.jobs` at once: sections for `obj`, else text or bitcode."""
+    from pptc.emit import emit_modules
+
+    names = ", ".join(f"{item.unit.name} for {item.machine.name}" for item in items)
+    with journal.step(f"emit {kind} of {names}"):
+        requests = [(item.module, item.machine, options.emit(kind)) for item in items]
+        made = emit_modules(requests, options.jobs)
+    return [product.encode() if isinstance(product, str) else product for product in made]
+
+
+def link(kind: str, items: Sequence[Lowered], options: CompileOptions, journal: Journal) -> bytes:
+    """Emit the items, which are one unit for several machines, and make an `obj`, `so` or `fatbin` of them."""
+    from pptc.link import image
+
+    writer = {"obj": image.host_object, "so": image.shared_object, "fatbin": image.fat_file}[kind]
+    made = emit_all(items, "obj", options, journal)
+    sections = [section for section in made if isinstance(section, Section)]
+    with journal.step(f"link {items[0].unit.name}"):
+        provenance = image.Provenance(PRODUCER, f"-O{options.opt_level}")
+        return writer(sections, items[0].kernels, provenance)
+
+
+def header(item: Lowered, options: CompileOptions, name: str) -> bytes:
+    """The C header of a unit's kernels."""
+    from pptc.emit.section import kernel_codes
+    from pptc.link.header import c_header
+
+    codes = kernel_codes(item.module, options.symbol_prefix)
+    return c_header(item.kernels, codes, Path(name).name, PRODUCER).encode()
+
+
+def write_output(path: str, data: bytes) -> bool:
+    """Put the bytes into a file by renaming a temporary one; an equal file is left alone. Returns whether it wrote."""
+    import tempfile
+
+    target = Path(path)
+    try:
+        if target.is_file() and target.read_bytes() == data:
+            return False
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return True
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise fail("P0303", f"cannot write '{path}': {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(_mode(target))
+        Path(temporary).replace(target)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise fail("P0303", f"cannot write '{path}': {error.strerror}") from None
+        raise
+    return True
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one; a shared object may be executed."""
+    if target.exists():
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return (0o777 if target.suffix == ".so" else 0o666) & ~mask
