@@ -1,7 +1,7 @@
 """The reference interpreter: runs a tile-level function on NumPy arrays. It is the target `ref` and everyone's oracle.
 
 Scalars are Python integers, booleans and NumPy floats; what they do is the `reference` of their rows. Element work is
-the `reference` of the row on whole regions; memory, handles and control flow are in `interp_ops.py`.
+the `reference` of the row on whole regions; the ops are in `interp_ops.py` and `interp_memory.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pptc.diag import fail
 from pptc.ir import integers
 from pptc.ir.core import Op, functions, symbol_name
 from pptc.ir.floats import numpy_type
-from pptc.ir.interp_ops import Frame, Grid, run_function
+from pptc.ir.interp_frame import Frame, Grid
+from pptc.ir.interp_ops import run_function
 from pptc.ir.lazy import np
 from pptc.ir.numeric import dtype_of
 from pptc.ir.signature import kernel_signature

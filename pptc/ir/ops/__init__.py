@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from pptc.ir.opdef import table
-from pptc.ir.ops import arith, builtin, elementwise, expand, math, matmul, memory, memref, reduce, scalar, vector
+from pptc.ir.ops import (
+    arith,
+    builtin,
+    elementwise,
+    expand,
+    handles,
+    math,
+    matmul,
+    memory,
+    memref,
+    reduce,
+    scalar,
+    vector,
+)
 
 OPS = table(
     arith.ROWS.values(),
     builtin.ROWS.values(),
     elementwise.ROWS.values(),
     expand.ROWS.values(),
+    handles.ROWS.values(),
     matmul.ROWS.values(),
     math.ROWS.values(),
     memory.ROWS.values(),
