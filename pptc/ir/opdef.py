@@ -250,25 +250,16 @@ def _flatten(rows: Iterable[OpDef | Iterable[OpDef]]) -> Iterator[OpDef]:
 # ---------------------------------------------------------------- operand kinds and formats of the families
 
 
-def dps(
-    ins: tuple[str, ...], outs: tuple[str, ...] = ("dst",), optional: tuple[str, ...] = (), inside: bool = False
-) -> str:
-    """The format `ins(%a, %b : TA, TB) outs(%d : TD) {attributes}`.
+def dps(ins: tuple[str, ...], outs: tuple[str, ...] = ("dst",), inside: bool = False) -> str:
+    """The format `ins(%a, %b : TA, TB) outs(%d : TD) {attributes}`; `inside` puts the dictionary into `ins`.
 
-    `optional` names the groups that may be missing; they stand last. `inside` puts the dictionary into `ins`.
+    Groups of optional operands may stand anywhere among the others.
     """
-
-    def listed(spell: str, names: tuple[str, ...]) -> str:
-        text = ""
-        for position, name in enumerate(names):
-            item = spell.format(name)
-            comma = "`,` " if position else ""
-            text += f" ({comma}{item}^)?" if name in optional else f" {comma}{item}"
-        return text
 
     inner = " attr-dict" if inside else ""
     outer = "" if inside else " attr-dict"
+    sources, targets = (", ".join(f"${name}" for name in names) for names in (ins, outs))
     return (
-        f"`ins` `(`{listed('${}', ins)}{inner} `:`{listed('type(${})', ins)} `)` "
-        f"`outs` `(`{listed('${}', outs)} `:`{listed('type(${})', outs)} `)`{outer}"
+        f"`ins` `(` list({sources}){inner} `:` type({sources}) `)` "
+        f"`outs` `(` list({targets}) `:` type({targets}) `)`{outer}"
     )

@@ -17,12 +17,15 @@ A format is a string of directives. Blanks between them mean nothing; every lite
     type(results)          `T` when there is one, `(T, U)` or `()` otherwise
     type(all)              one type that all operands and all results have
     functional-type        `(A, B) -> R`, `(A, B) -> (R, S)`, `() -> ()`
-    types                  `T` when all operands and results have one type, else `A -> R` or `(A, B) -> R`
+    types                  `T` when all operands and results have one type, else `A -> R` or `(A, B) -> R`. A row with
+                           the trait "derived-results" reads `T` and `(A, B)` as the operands' types, and infers the
+                           results'
     attr-dict              `{key = value, ..}` of the attributes that the format does not spell elsewhere, default-valued
                            ones omitted; nothing when none is left. Unknown keys are kept
     attr-dict-with-keyword the same after the word `attributes`
     mixed($a, name)        `[%i, 4, (B)]`: operands of group `a` and constants in one list. The attribute `name` is a
                            ListAttr with UNIT where an operand stands, IntAttr or DimAttr where a constant does
+    mixed($a, name, parentheses)  the same in `(..)`
     keyed($a, $b, ..)      `a = %x : T, b = %y : U`: present groups in any order, printed in this one
     region                 the next region of the row: `{ .. }`. A row with the trait "yields:NAME" gets the op NAME
                            without operands as terminator where the text leaves it out; the printer omits it then

@@ -24,6 +24,7 @@ from pptc.ir.spell_attrs import (
 )
 from pptc.ir.symbols import DimSyntaxError, parse_dim, print_expression
 from pptc.ir.syntax import Cursor, Node, SyntaxFault, unexpected
+from pptc.ir.types import SCALARS
 
 _HEADS = MappingProxyType(
     {
@@ -94,6 +95,8 @@ def _read_number(attribute: Attribute, reader: Reader, cursor: Cursor) -> Attr:
     node = cursor.peek()
     if node.type not in ("INT", "FLOAT"):
         raise unexpected(node, f"the number `{attribute.name}`")
+    if cursor.items[cursor.at + 1].text == ":" and cursor.items[cursor.at + 2].text not in SCALARS:
+        return parse_attribute(cursor.take(), reader)  # the `:` begins the types of the statement
     return read_any(reader, cursor)
 
 
@@ -198,12 +201,14 @@ _READ: Mapping[str, Callable[[Attribute, Reader, Cursor], Attr]] = MappingProxyT
 # ---------------------------------------------------------------- lists of constants and operands
 
 
-def read_items(reader: Reader, cursor: Cursor, operands: bool) -> tuple[list[Attr], list[Node]]:
+def read_items(
+    reader: Reader, cursor: Cursor, operands: bool, brackets: str = "[]"
+) -> tuple[list[Attr], list[Node]]:
     """`[1, (B), %i]`: the constants, UNIT where an operand stands, and the operands' tokens."""
-    cursor.expect("[")
+    cursor.expect(brackets[0])
     items: list[Attr] = []
     nodes: list[Node] = []
-    while cursor.peek().text != "]":
+    while cursor.peek().text != brackets[1]:
         if items:
             cursor.expect(",")
         node = cursor.peek()
@@ -217,7 +222,7 @@ def read_items(reader: Reader, cursor: Cursor, operands: bool) -> tuple[list[Att
             items.append(read_any(reader, cursor))
         else:
             raise unexpected(node, "a constant or a value" if operands else "a constant")
-    cursor.expect("]")
+    cursor.expect(brackets[1])
     return items, nodes
 
 
@@ -238,7 +243,7 @@ def _read_dim(reader: Reader, cursor: Cursor) -> Attr:
     return IntAttr(dim) if isinstance(dim, int) else DimAttr(dim)
 
 
-def print_items(writer: Writer, items: ListAttr, names: tuple[str, ...]) -> None:
+def print_items(writer: Writer, items: ListAttr, names: tuple[str, ...], brackets: str = "[]") -> None:
     """`[1, (B), %i]`; `names` stand where UNIT does."""
     left = list(names)
     words = []
@@ -249,10 +254,10 @@ def print_items(writer: Writer, items: ListAttr, names: tuple[str, ...]) -> None
             words.append(f"({print_expression(item.dim)})")
         else:
             words.append(print_attribute(item))
-    writer.put("[", "mark")
+    writer.put(brackets[0], "mark")
     if words:
         writer.put(", ".join(words))
-    writer.put("]", "mark")
+    writer.put(brackets[1], "mark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +266,7 @@ class Mixed(Plain):
 
     group: str
     attribute: str
+    brackets: str = "[]"
 
     @property
     def spells(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -269,11 +275,11 @@ class Mixed(Plain):
 
     def starts(self, cursor: Cursor) -> bool:
         """A bracket is here."""
-        return cursor.peek().text == "["
+        return cursor.peek().text == self.brackets[0]
 
     def parse(self, reader: Reader, cursor: Cursor, draft: Draft) -> None:
         """Read the list."""
-        items, nodes = read_items(reader, cursor, operands=True)
+        items, nodes = read_items(reader, cursor, operands=True, brackets=self.brackets)
         draft.attributes[self.attribute] = ListAttr(tuple(items))
         draft.groups[self.group] = [reader.value(node) for node in nodes]
         draft.spots[self.group] = nodes
@@ -286,7 +292,7 @@ class Mixed(Plain):
         """Write the list."""
         items = op.attributes.get(self.attribute, ListAttr(()))
         assert isinstance(items, ListAttr)
-        print_items(writer, items, tuple(writer.name(value) for value in op.group(self.group)))
+        print_items(writer, items, tuple(writer.name(value) for value in op.group(self.group)), self.brackets)
 
 
 # ---------------------------------------------------------------- dictionaries

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from pptc.ir.forms.attributes import Dictionary, Mixed, Valued
 from pptc.ir.forms.contract import Element
@@ -113,7 +115,7 @@ class _Compiler:
         if call == "keyed":
             return Keyed(self._groups(names))
         if call == "mixed":
-            return Mixed(names[0], names[1])
+            return Mixed(names[0], names[1], "()" if names[2:] == ["parentheses"] else "[]")
         if names == ["results"] and "results" not in self.operands and "results" not in self.results:
             return ResultTypes()
         if names == ["all"]:
@@ -136,5 +138,19 @@ class _Compiler:
         """Dictionaries leave out what the other elements spell."""
         spelled = frozenset(name for element in elements for name in element.spells)
         return tuple(
-            Dictionary(self.row, spelled, e.keyword) if isinstance(e, Dictionary) else e for e in elements
+            Dictionary(self.row, spelled, element.keyword) if isinstance(element, Dictionary) else element
+            for element in _close_types(elements)
         )
+
+
+def _close_types(elements: Sequence[Element]) -> Iterator[Element]:
+    """Type lists that no comma follows refuse one."""
+    comma = Literal(",")
+    for element, after in zip_longest(elements, elements[1:]):
+        if isinstance(element, Types):
+            follows = after == comma or (isinstance(after, Optional) and after.parts[0] == comma)
+            yield replace(element, closed=not follows)
+        elif isinstance(element, Optional):
+            yield replace(element, parts=tuple(_close_types(element.parts)))
+        else:
+            yield element

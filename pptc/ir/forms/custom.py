@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pptc.ir.attrs import ArrayAttr, Attr, DictAttr, ListAttr, TypeAttr
+from pptc.ir.anonymous import fill_all, name_anonymous
+from pptc.ir.attrs import ArrayAttr, Attr, DenseAttr, DictAttr, ListAttr, TypeAttr
 from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.forms.contract import Draft, Element, Reader, Writer
 from pptc.ir.forms.elements import (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from pptc.ir.anonymous import fill
 from pptc.ir.core import Op, Region, Value
 from pptc.ir.forms.contract import Draft, Element, Reader, Writer
 from pptc.ir.opdef import OpDef, Operand
@@ -238,7 +239,9 @@ class Keyed(Plain):
 
 def check_type(reader: Reader, node: Node, type: Type, value: Value) -> None:
     """Report a spelled type that is not the value's."""
-    if type is not value.type and type != value.type and value.type is not POISON and type is not POISON:
+    if type is value.type or POISON in (type, value.type):
+        return
+    if fill(type, value.type) != value.type:
         name = f"%{value.name}" if value.name else "the value"
         reader.report("P0201", f"{name} was defined as {print_type(value.type)}, not as {print_type(type)}", node)
 
@@ -300,6 +303,7 @@ class Types(Plain):
 
     row: OpDef
     names: tuple[str, ...]
+    closed: bool = False  # no comma follows in the format: one in the text means a type too many
 
     def starts(self, cursor: Cursor) -> bool:
         """A type is here."""
@@ -311,7 +315,8 @@ class Types(Plain):
         if all(name in groups for name in self.names):
             values = [value for name in self.names for value in groups[name]]
             read_types(reader, cursor, values, [spot for name in self.names for spot in spots[name]])
-            self._refuse_more(cursor, len(values))
+            if self.closed:
+                self._refuse_more(cursor, len(values))
             return
         for position, name in enumerate(self.names):
             if position:
@@ -426,6 +431,8 @@ class FunctionalType(Plain):
         if self.short and cursor.peek().type == "TYPE":
             if cursor.items[cursor.at + 1].text != "->":
                 OneType(self.row).parse(reader, cursor, draft)
+                if self._derived():
+                    draft.result_types = None
                 return
             node = cursor.peek()
             if len(values) != 1:
@@ -438,8 +445,14 @@ class FunctionalType(Plain):
                 node = cursor.items[cursor.at + 1]
                 raise SyntaxFault("P0202", f"more types than operands ({len(values)})", node.start, node.end)
             cursor.expect(")")
+            if self._derived() and cursor.peek().type == "END":
+                return
         cursor.expect("->")
         draft.result_types = read_results(reader, cursor)
+
+    def _derived(self) -> bool:
+        """Result types may be left out."""
+        return self.short and "derived-results" in self.row.traits
 
     def print(self, writer: Writer, op: Op) -> None:
         """Write the shortest of the forms."""

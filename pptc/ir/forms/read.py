@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pptc.ir.anonymous import fill_all, is_open
 from pptc.ir.attrs import ArrayAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.forms.attributes import merge_dictionary
@@ -94,6 +95,7 @@ def make_op(reader: Reader, draft: Draft) -> Op:
         segments.append(len(values))
     op = Op(row, operands, (), draft.attributes, draft.regions, segments=tuple(segments), successors=draft.successors)
     op.results = [Value(type, op, index) for index, type in enumerate(_result_types(draft, op))]
+    _fill_results(op)
     _end_regions(reader, op)
     return op
 
@@ -110,6 +112,14 @@ def _result_types(draft: Draft, op: Op) -> list[Type]:
             return list(draft.row.infer(op)) if draft.row.infer else types
         types += spelled
     return types
+
+
+def _fill_results(op: Op) -> None:
+    """Put what the type rule says in place of `?`."""
+    if op.definition.infer is not None and any(is_open(result.type) for result in op.results):
+        written = [result.type for result in op.results]
+        for result, type in zip(op.results, fill_all(written, op.definition.infer(op)), strict=True):
+            result.type = type
 
 
 def _end_regions(reader: Reader, op: Op) -> None:

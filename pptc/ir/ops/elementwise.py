@@ -68,14 +68,13 @@ def elementwise(
 ) -> OpDef:
     """A row whose tiles have one element type and one valid region; `operands` are the sources and scratch."""
     names = tuple(operand.name for operand in operands)
-    optional = tuple(operand.name for operand in operands if operand.arity == "optional")
     full = tuple(key for key, value in spread.items() if value is Spread.FULL)
     return OpDef(
         name=name,
         doc=doc,
         operands=(*operands, target()),
         attributes=attributes,
-        format=dps(names, optional=optional),
+        format=dps(names),
         dtypes=dtypes,
         rules=(
             in_spaces,
@@ -329,7 +328,7 @@ FILL = (
                 doc="ON (v0.63's default) clamps to the finite range; OFF wraps integers and makes floats infinite",
             ),
         ),
-        format=dps(("src", "tmp"), optional=("tmp",), inside=True),
+        format=dps(("src", "tmp"), inside=True),
         rules=(in_spaces, unboxed(), same_valid("src", "dst")),
         reference=_convert,
         meaning=Map(

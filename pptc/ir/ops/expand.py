@@ -47,7 +47,7 @@ def _row(
         doc=doc,
         operands=(*operands, target()),
         attributes=attributes,
-        format=dps(names, optional=("tmp",) if "tmp" in names else ()),
+        format=dps(names),
         dtypes=dtypes,
         rules=(in_spaces, supported_elements, unboxed(), same_elements(*spread, "dst"), *shape_rules),
         reference=reference,

@@ -100,7 +100,7 @@ def row_reduce(
         name=f"pto.trow{word}",
         doc=f"dst[r, 0] = {doc} row r's valid elements.",
         operands=(source("src"), scratch(), target()),
-        format=dps(("src", "tmp"), optional=("tmp",)),
+        format=dps(("src", "tmp")),
         dtypes=NUMBERS,
         rules=(*_COMMON, same_valid("src", "dst", columns=False), extent("dst", columns=1)),
         reference=lambda x: reference(x, 1),
