@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +13,7 @@ from pptc import driver
 from pptc.cli import depfile, dumps, timing
 from pptc.cli.console import Console
 from pptc.cli.flags import Parsed
+from pptc.cli.output import Product, write
 from pptc.cli.plan import SUFFIXES, Plan, Task, make_plan
 from pptc.diag import CompileError, Sink, fail
 from pptc.ir.core import Op
@@ -20,14 +21,6 @@ from pptc.ir.machine import Machine
 from pptc.options import EmitKind
 
 LINKED = ("obj", "so", "fatbin")
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """An output in memory. `path` is `-` for standard output."""
-
-    path: str
-    data: bytes
 
 
 def compile_line(parsed: Parsed, console: Console) -> int:
@@ -142,16 +135,6 @@ class _Run:
         assert task.output is not None
         path = self.parsed.value("deps_file") or depfile.default_path(task.output, task.inputs[0])
         return Product(path, _rule(self.parsed, task, unit.files).encode())
-
-
-def write(product: Product, console: Console) -> None:
-    """Put a product where it belongs."""
-    if product.path == "-":
-        console.out.flush()
-        console.out.buffer.write(product.data)
-        console.out.buffer.flush()
-    else:
-        driver.write_output(product.path, product.data)
 
 
 def _text(module: Op) -> bytes:

@@ -92,7 +92,7 @@ def number(parsed: Parsed, key: str, default: int, lowest: int, sink: Sink) -> i
     if text is None:
         return default
     if not text.isdecimal() or int(text) < lowest:
-        sink.error("P0301", f"'{text}' is not a number from {lowest}", hint=key.replace("_", "-"))
+        sink.error("P0301", f"{key.replace('_', ' ')}: '{text}' is not a whole number from {lowest}")
         return default
     return int(text)
 

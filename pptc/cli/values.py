@@ -137,7 +137,8 @@ def compare(got: Array, wanted: Array, rtol: float, atol: float) -> Difference:
             np.float64
         )
         relative = np.where(off == 0, 0.0, off / np.abs(goal))
-        bad = np.flatnonzero(~(off <= atol + rtol * np.abs(goal)) & (off != 0))
+        allowed = np.where(np.isfinite(goal), atol + rtol * np.abs(goal), 0.0)
+        bad = np.flatnonzero(~(off <= allowed))
     largest = float(np.max(off)), float(np.max(relative))
     if not bad.size:
         return Difference(*largest)
