@@ -185,6 +185,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "P0108": Code("op of another dialect version", "The op exists only in other versions of the dialect."),
         "P0109": Code("unknown alias", "A #name or !name is used but not defined."),
         "P0110": Code("unknown symbol of a shape", "A symbolic dim is used that no argument type and no core.dims introduces."),
+        "P0111": Code("unknown parameter", "No core.param of the module has the name that core.get asks for."),
         # P02xx: types and rules
         "P0201": Code("type mismatch", "A value is used with another type than it was defined with."),
         "P0202": Code("wrong number of operands", "The op takes another number of operands, results or types."),
@@ -227,6 +228,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "P0602": Code("fault in the kernel", "The kernel trapped, or read or wrote outside of its arguments.", 1),
         # W: warnings
         "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="capacity"),
+        "W0003": Code("misaligned", "A tile breaks an alignment rule of the named chip; other machines do not mind."),
         "W0002": Code("unused", "A value is computed and never used.", group="unused"),
         "P9999": Code("internal error", "A fault of pptc itself; please report it with the reproducer.", 70),
     }

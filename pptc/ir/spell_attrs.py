@@ -261,7 +261,10 @@ def print_dictionary(entries: Mapping[str, Attr]) -> str:
 
 def _print_entry(key: str, value: Attr) -> str:
     name = key if _BARE_KEY.fullmatch(key) else print_string(key)
-    return name if isinstance(value, UnitAttr) else f"{name} = {print_attribute(value)}"
+    if isinstance(value, UnitAttr):
+        return name
+    plain = isinstance(value, FloatAttr) and value.type == F64  # what a float without a type reads as
+    return f"{name} = {print_number(value) if plain else print_attribute(value)}"  # type: ignore[arg-type]
 
 
 def print_number(value: IntAttr | FloatAttr) -> str:
@@ -282,12 +285,13 @@ def _print_array(value: ArrayAttr) -> str:
     return f"array<{value.elem.name}{': ' if values else ''}{values}>"
 
 
-def _print_dense(value: DenseAttr) -> str:
+def print_dense(value: DenseAttr) -> str:
+    """`dense<..>` without its type."""
     items = [print_attribute(v) if isinstance(v, bool) else print_number(v) for v in value.values]
     dims = value.type.dims if isinstance(value.type, TensorType) else (getattr(value.type, "lanes", 0),)
     splat = len(items) == 1 and not (dims and all(dim == 1 for dim in dims))
     body = items[0] if splat or not dims else _nested(items, [int(str(dim)) for dim in dims])
-    return f"dense<{body}> : {print_type(value.type)}"
+    return f"dense<{body}>"
 
 
 def _nested(items: list[str], dims: list[int]) -> str:
@@ -307,7 +311,7 @@ _PRINTERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         SymbolAttr: lambda v: print_symbol(v.name),
         TypeAttr: lambda v: print_type(v.type),
         ArrayAttr: _print_array,
-        DenseAttr: _print_dense,
+        DenseAttr: lambda v: f"{print_dense(v)} : {print_type(v.type)}",
         DimAttr: lambda v: f"#core.dim<{print_expression(v.dim)}>",
         ListAttr: lambda v: f"[{', '.join(map(print_attribute, v.items))}]",
         DictAttr: lambda v: print_dictionary(dict(v.entries)),

@@ -25,7 +25,7 @@ from pptc.ir.forms.elements import (
     take_region,
 )
 from pptc.ir.opdef import OpDef
-from pptc.ir.spell_attrs import parse_dictionary, parse_symbol, print_dictionary, print_symbol
+from pptc.ir.spell_attrs import parse_dense, parse_dictionary, parse_symbol, print_dense, print_dictionary, print_symbol
 from pptc.ir.syntax import Cursor, Node, SyntaxFault, unexpected
 from pptc.ir.types import I64, INDEX, FunctionType, Type
 
@@ -87,14 +87,16 @@ class Function(Plain):
             attributes["sym_visibility"] = cursor.take().text
         SymbolName(self.row).parse(reader, cursor, draft)
         names, types, dictionaries = _read_arguments(reader, cursor)
+        types = name_anonymous(types)
         results = read_results(reader, cursor) if cursor.accept("->") else []
-        attributes["function_type"] = TypeAttr(FunctionType(tuple(types), tuple(results)))
         if any(dictionaries):
             attributes["arg_attrs"] = ListAttr(tuple(DictAttr(tuple(entries.items())) for entries in dictionaries))
         if cursor.accept("attributes"):
             node = cursor.expect_type("attrs", "a dictionary `{ .. }`")
             attributes.update(_new_entries(reader, node, attributes))
         draft.regions.append(self._body(reader, cursor, names, types))
+        results = fill_all(results, _yielded(draft.regions[0]))
+        attributes["function_type"] = TypeAttr(FunctionType(tuple(types), tuple(results)))
 
     def _body(self, reader: Reader, cursor: Cursor, names: list[Node | None], types: list[Type]) -> Region:
         if cursor.peek().type == "END":
@@ -216,11 +218,21 @@ def _print_bindings(writer: Writer, arguments: Sequence[Value], values: Sequence
     writer.put(")", "mark")
 
 
-def _check_starts(reader: Reader, types: list[Type], values: list[Value], spots: list[Node], at: Node) -> None:
+def _check_starts(
+    reader: Reader, types: list[Type], values: list[Value], spots: list[Node], at: Node
+) -> list[Type]:
+    """The types of carried values as spelled, with what the first values know."""
     if len(types) != len(values):
         raise SyntaxFault("P0202", f"{len(values)} values are carried but {len(types)} types stand here", at.start, at.end)
     for type, value, spot in zip(types, values, spots, strict=True):
         check_type(reader, spot, type, value)
+    return fill_all(types, [value.type for value in values])
+
+
+def _yielded(region: Region) -> list[Type]:
+    """The types of what the last op of a region passes on."""
+    last = region.blocks[-1].last if region.blocks else None
+    return [value.type for value in last.operands] if last is not None else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +253,7 @@ class For(Plain):
             names, draft.groups["init"], draft.spots["init"] = _read_bindings(reader, cursor)
             arrow = cursor.expect("->")
             types = read_results(reader, cursor)
-            _check_starts(reader, types, draft.groups["init"], draft.spots["init"], arrow)
+            types = _check_starts(reader, types, draft.groups["init"], draft.spots["init"], arrow)
         draft.result_types = types
         type: Type = INDEX
         if cursor.accept(":"):
@@ -278,9 +290,10 @@ class If(Plain):
     def parse(self, reader: Reader, cursor: Cursor, draft: Draft) -> None:
         """Read condition and regions."""
         One("condition").parse(reader, cursor, draft)
-        draft.result_types = read_results(reader, cursor) if cursor.accept("->") else []
+        results = read_results(reader, cursor) if cursor.accept("->") else []
         draft.regions.append(reader.region(take_region(cursor)))
         draft.regions.append(reader.region(take_region(cursor)) if cursor.accept("else") else Region())
+        draft.result_types = fill_all(results, _yielded(draft.regions[0]))
 
     def print(self, writer: Writer, op: Op) -> None:
         """Write condition and regions."""
@@ -311,7 +324,7 @@ class While(Plain):
         draft.groups["init"], draft.spots["init"] = values, spots
         colon = cursor.expect(":")
         inputs = read_results(reader, cursor)
-        _check_starts(reader, inputs, values, spots, colon)
+        inputs = _check_starts(reader, inputs, values, spots, colon)
         cursor.expect("->")
         draft.result_types = read_results(reader, cursor)
         draft.regions.append(reader.region(take_region(cursor), list(zip(names, inputs, strict=True))))
@@ -374,6 +387,38 @@ class Switch(Plain):
         writer.region(default, hidden_terminator(op, default))
 
 
+# ---------------------------------------------------------------- values of parameters
+
+
+@dataclass(frozen=True, slots=True)
+class DenseOfType(Plain):
+    """`dense<..>`: the attribute `value`, without its type, which the attribute `type` says."""
+
+    row: OpDef
+
+    @property
+    def spells(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The value."""
+        return ("value",)
+
+    def parse(self, reader: Reader, cursor: Cursor, draft: Draft) -> None:
+        """Read the values."""
+        node = cursor.expect_type("DENSE", "`dense<..>`")
+        type = draft.attributes.get("type")
+        assert isinstance(type, TypeAttr), "the format spells the type first"
+        draft.attributes["value"] = parse_dense(node, type.type)
+
+    def present(self, op: Op) -> bool:
+        """The op has a value."""
+        return "value" in op.attributes
+
+    def print(self, writer: Writer, op: Op) -> None:
+        """Write the values."""
+        value = op.attributes["value"]
+        assert isinstance(value, DenseAttr)
+        writer.put(print_dense(value))
+
+
 # ---------------------------------------------------------------- branches
 
 
@@ -418,6 +463,7 @@ CUSTOM: Mapping[str, Callable[[OpDef], Element]] = MappingProxyType(
     {
         "SymbolName": SymbolName,
         "Function": Function,
+        "DenseOfType": DenseOfType,
         "For": For,
         "If": If,
         "While": While,
