@@ -43,19 +43,18 @@ class Journal:
     remarks: list[Remark] = field(default_factory=list)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Sink]:
-        """Announce a step, take its time and collect its findings; an error of the step is raised at its end."""
+    def step(self, name: str) -> Iterator[None]:
+        """Announce a step and take its time."""
         self.announce(name)
         start = time.perf_counter()
-        found = Sink()
         try:
-            yield found
-            found.check()
-        except CompileError as error:
-            found = error.sink if error.sink is not found else found
-            raise CompileError(found) from error
+            yield
         finally:
             self.spent(name, time.perf_counter() - start)
+
+    def settle(self, found: Sink) -> None:
+        """Keep the findings of a stage. Raises CompileError when one is an error."""
+        found.check()
         for diagnostic in found:
             self.sink.report(diagnostic)
 
@@ -86,20 +85,15 @@ class Lowered:
 # ---------------------------------------------------------------- reading
 
 
-def read_source(name: str, stdin: Callable[[], bytes]) -> Source:
-    """The text of a file, or of standard input for `-`. Raises CompileError P0302, P0004, P0008."""
+def read_source(name: str, stdin: Callable[[], bytes], sink: Sink) -> Source | None:
+    """The text of a file, or of standard input for `-`. Raises CompileError P0302; other faults go to the sink."""
+    from pptc.parser import decode
+
     try:
         data = stdin() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise fail("P0302", f"cannot read '{name}': {error.strerror}") from None
-    shown = "<stdin>" if name == "-" else name
-    if data.startswith(b"PTOBC\0"):
-        raise fail("P0004", f"'{shown}' is binary PTO (ptobc)", hint="print it as text first")
-    try:
-        return Source(shown, data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise fail("P0008", f"'{shown}' is not UTF-8: byte {data[error.start]:#04x} in line {line}") from None
+    return decode("<stdin>" if name == "-" else name, data, sink)
 
 
 def find_include(name: str, folders: Sequence[str]) -> str | None:
@@ -119,30 +113,52 @@ def include_paths(includes: Sequence[str], options: CompileOptions) -> tuple[str
     return tuple(found)
 
 
-def load(inputs: Sequence[str], includes: Sequence[str], options: CompileOptions, journal: Journal) -> Unit:
-    """Read and parse the inputs of one module and its -include files, and apply -D. Not yet verified."""
-    from pptc.ir.compose import bind_constants, prepend
-    from pptc.parser import parse
+def load(
+    inputs: Sequence[str],
+    includes: Sequence[str],
+    options: CompileOptions,
+    journal: Journal,
+    *,
+    verified: bool = True,
+) -> Unit:
+    """Read and parse the inputs of one module and its -include files, join them, apply -D, verify.
+
+    Raises CompileError with the faults of all these stages.
+    """
+    from pptc.ir.compose import bind_constants, prepend, require_level
 
     included = include_paths(includes, options)
-    modules = []
-    for path in (*included, *inputs):
-        with journal.step(f"parse {path}") as sink:
-            modules.append(parse(read_source(path, journal.stdin), sink))
-    module = modules.pop()
-    with journal.step("join") as sink:
-        while modules:
-            prepend(module, modules.pop(), sink)
-        bind_constants(module, options.defines, sink)
+    sink = Sink()
+    modules = [_parsed(path, sink, options, journal) for path in (*included, *inputs)]
+    found = [module for module in modules if module is not None]
+    if found:
+        module = found.pop()
+        with journal.step(f"join {inputs[0]}"):
+            while found:
+                prepend(module, found.pop(), sink)
+            bind_constants(module, options.defines, sink)
+            if options.pto_level:
+                require_level(module, options.pto_level, sink)
+        if verified:
+            check(module, sink, journal)
+    journal.settle(sink)
     return Unit(inputs[0], module, (*inputs, *included))
 
 
-def check(unit: Unit, journal: Journal) -> None:
-    """Verify a module. Raises CompileError with all findings."""
+def _parsed(path: str, sink: Sink, options: CompileOptions, journal: Journal) -> Op | None:
+    from pptc.parser import parse
+
+    with journal.step(f"parse {path}"):
+        source = read_source(path, journal.stdin, sink)
+        return parse(source, sink, options.pto_arch) if source is not None else None
+
+
+def check(module: Op, sink: Sink, journal: Journal) -> None:
+    """Verify a module; the findings go to the sink."""
     from pptc.ir.verify import verify
 
-    with journal.step(f"verify {unit.name}") as sink:
-        verify(unit.module, sink)
+    with journal.step("verify"):
+        verify(module, sink)
 
 
 # ---------------------------------------------------------------- machines and passes
@@ -196,7 +212,8 @@ def transform(
     module: Op, machine: Machine, pipeline: Pipeline, options: CompileOptions, journal: Journal
 ) -> None:
     """Run the passes in place, with the verifier after each where asked for."""
-    with journal.step(f"{machine.name}: passes") as sink:
+    sink = Sink()
+    with journal.step(f"{machine.name}: passes"):
         watchers = [
             _timer(machine, journal),
             *(watch(machine, pipeline, module) for watch in journal.watches),
@@ -204,6 +221,7 @@ def transform(
         if options.verify_each:
             watchers.insert(0, _verifier(sink))
         run_pipeline(pipeline, module, PassContext(machine, sink, journal.remarks), watchers)
+    journal.settle(sink)
 
 
 def _timer(machine: Machine, journal: Journal) -> Observer:

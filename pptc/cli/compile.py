@@ -65,10 +65,11 @@ class _Run:
         sink, units = Sink(), []
         for task in self.plan.tasks:
             try:
-                unit = driver.load(task.inputs, self.plan.includes, self.plan.options, self.journal)
-                if self.plan.phase != "parse":
-                    driver.check(unit, self.journal)
-                units.append((task, unit))
+                verified = self.plan.phase != "parse"
+                options, includes = self.plan.options, self.plan.includes
+                units.append(
+                    (task, driver.load(task.inputs, includes, options, self.journal, verified=verified))
+                )
             except CompileError as error:
                 for found in error.sink:
                     sink.report(found)
@@ -179,8 +180,10 @@ def _print_dependencies(plan: Plan, parsed: Parsed, console: Console) -> None:
         if missing_is_fine
         else driver.include_paths(plan.includes, plan.options)
     )
+    sink = Sink()
     for name in (name for task in plan.tasks for name in task.inputs):
-        driver.read_source(name, sys.stdin.buffer.read)
+        driver.read_source(name, sys.stdin.buffer.read, sink)
+    sink.check()
     tasks = [Task(t.inputs, None) if plan.kind == "so" and not parsed.on("output") else t for t in plan.tasks]
     text = "".join(_rule(parsed, task, (*task.inputs, *included)) for task in tasks)
     path = parsed.value("deps_file")

@@ -48,7 +48,6 @@ def _of_source(path: str, parsed: Parsed, threads: int) -> Kernel:
     (machine,) = driver.machines(options)
     journal = driver.Journal(sys.stdin.buffer.read)
     unit = driver.load((path,), (), options, journal)
-    driver.check(unit, journal)
     if not machine.triple:
         return _interpreted(unit.module, choose(signatures(unit.module), parsed.value("entry")))
     import tempfile

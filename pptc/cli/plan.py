@@ -153,6 +153,8 @@ def _options(parsed: Parsed, sink: Sink) -> CompileOptions:
         include_paths=parsed.values("include_dir"),
         pass_pipeline=parsed.value("pipeline"),
         verify_each=parsed.on("verify_each"),
+        pto_arch=parsed.value("pto_arch"),
+        pto_level=parsed.value("pto_level"),
     )
 
 

@@ -65,9 +65,7 @@ def _optimise(parsed: Parsed, console: Console) -> int:
     if parsed.on("dump"):
         shown = dumps.make(parsed.value("dump") or "", None, lambda _name, text: _write(console, text))
         journal.watches = (shown.observer,)
-    unit = driver.load(parsed.inputs or ("-",), (), options, journal)
-    if not parsed.on("no_verify"):
-        driver.check(unit, journal)
+    unit = driver.load(parsed.inputs or ("-",), (), options, journal, verified=not parsed.on("no_verify"))
     driver.transform(unit.module, machine, pipeline, options, journal)
     status = console.show(journal.sink)
     timing.show_remarks(parsed, journal, console)

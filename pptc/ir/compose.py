@@ -39,6 +39,17 @@ def bind_constants(module: Op, defines: Iterable[tuple[str, str]], sink: Sink) -
             _bind(op, name, text, sink)
 
 
+def require_level(module: Op, level: str, sink: Sink) -> None:
+    """Report P0211 or P0212 for each tile that is not of `level2` (no addr) or `level3` (an addr on each)."""
+    for op in module.walk():
+        if op.name != "pto.alloc_tile" or "tile.private" in op.attributes:
+            continue
+        if level == "level3" and not op.group("addr"):
+            sink.error("P0211", "this alloc_tile has no addr, but --pto-level=level3 was given", op.span)
+        if level == "level2" and op.group("addr"):
+            sink.error("P0212", "this alloc_tile has an addr, but --pto-level=level2 was given", op.span)
+
+
 def _named_constants(module: Op) -> Iterator[Op]:
     for op in module.walk():
         if op.name == "arith.constant" and op.result.name and isinstance(op.result.type, ScalarType):

@@ -54,6 +54,8 @@ class CompileOptions:
     include_paths: tuple[str, ...] = ()
     pass_pipeline: str | None = None
     verify_each: bool = False
+    pto_arch: str | None = None  # overrules the modules' pto.target_arch
+    pto_level: str | None = None  # level2 or level3: what the kernels must be
 
     def emit(self, kind: EmitKind = "obj", reproducer: str | None = None) -> EmitOptions:
         """The part that the emitter is given."""
