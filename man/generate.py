@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pptc import __version__
 from pptc.diag import CODES, Code
+from pptc.ir.catalog import synopsis
 from pptc.ir.opdef import Attribute, OpDef, Operand, Result
 from pptc.ir.ops import OPS
 
@@ -59,15 +60,17 @@ def ops_page() -> str:
     lines += [
         ".SH DESCRIPTION",
         "One entry per row of the op table, by dialect.",
-        "The form is that of the text after the op's name: words and marks in backquotes stand as they are,",
-        ".B $name",
+        "In a form,",
+        ".B %x",
         "is an operand,",
-        ".B type($name)",
-        "its type,",
-        ".B attr\\-dict",
-        "the attributes in braces,",
-        ".B (...)?",
-        "may be missing.",
+        ".B T",
+        "a type,",
+        ".B NAME",
+        "an attribute,",
+        ".B {..}",
+        "the other attributes, and",
+        ".B [..]",
+        "a part that may be missing.",
         "An operand is read, written or updated where that is said; else it is a value.",
     ]
     for dialect in dict.fromkeys(OPS[name].dialect for name in sorted(OPS)):
@@ -87,7 +90,7 @@ def op_entry(row: OpDef) -> Iterator[str]:
     yield from (line for operand in row.operands for line in item(operand.name, _operand(operand)))
     yield from (line for result in row.results for line in item(f"-> {result.name}", _result(result)))
     yield from (line for attribute in row.attributes for line in item(attribute.name, _attribute(attribute)))
-    yield from item("form", row.format)
+    yield from item("form", synopsis(row))
 
 
 def item(term: str, text: str) -> Iterable[str]:

@@ -261,9 +261,20 @@ def not_yet(name: str, *allowed: str) -> Rule:
 
 
 def box(type: TileType) -> tuple[int, int]:
-    """Rows and columns of the inner box; 1 x 1 of an unboxed tile."""
+    """Rows and columns of the inner box, clipped to a smaller tile; 1 x 1 of an unboxed tile."""
     if not type.is_boxed:
         return 1, 1
     short = max(1, BOX_BYTES // type.elem.bytes)
     rows, columns = {512: (16, short), 1024: (16, 16), 32: (16, 2)}[type.fractal]
-    return (rows, columns) if type.slayout == "row_major" else (columns, rows)
+    if type.slayout == "col_major":
+        rows, columns = columns, rows
+    return min(rows, type.rows), min(columns, type.cols)
+
+
+def whole_boxes(op: Op) -> Iterator[Problem]:
+    """A boxed tile that a user writes holds whole boxes, or less than one along a side."""
+    type = op.result.type
+    if isinstance(type, TileType) and "tile.private" not in op.attributes:
+        rows, columns = box(type)
+        if type.rows % rows or type.cols % columns:
+            yield Problem("P0214", f"{type.rows}x{type.cols} are not whole boxes of {rows}x{columns}")

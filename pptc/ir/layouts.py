@@ -19,9 +19,9 @@ def element_offset(type: TileType, row: Any, column: Any) -> Any:
     outer_row, inner_row = row // box_rows, row % box_rows
     outer_column, inner_column = column // box_columns, column % box_columns
     if type.blayout == "row_major":
-        boxed = outer_row * (type.cols // box_columns) + outer_column
+        boxed = outer_row * _boxes(type.cols, box_columns) + outer_column
     else:
-        boxed = outer_column * (type.rows // box_rows) + outer_row
+        boxed = outer_column * _boxes(type.rows, box_rows) + outer_row
     if type.slayout == "row_major":
         inner = inner_row * box_columns + inner_column
     else:
@@ -29,14 +29,19 @@ def element_offset(type: TileType, row: Any, column: Any) -> Any:
     return boxed * (box_rows * box_columns) + inner
 
 
+def _boxes(extent: int, box_extent: int) -> int:
+    return -(-extent // box_extent)
+
+
+def element_count(type: TileType) -> int:
+    """How many elements the layout spans: rows x cols, rounded up to whole boxes."""
+    box_rows, box_columns = box(type)
+    return _boxes(type.rows, box_rows) * _boxes(type.cols, box_columns) * box_rows * box_columns
+
+
 def byte_offset(type: TileType, row: Any, column: Any) -> Any:
     """The byte offset of element (row, column)."""
     return element_offset(type, row, column) * type.elem.bytes
-
-
-def is_dense_row(type: TileType) -> bool:
-    """Whether the columns of a row follow each other in memory (layout ND, or a single column)."""
-    return not type.is_boxed and (type.blayout == "row_major" or type.rows == 1)
 
 
 def linear_equivalent(a: TileType, b: TileType) -> bool:
@@ -47,7 +52,9 @@ def linear_equivalent(a: TileType, b: TileType) -> bool:
     """
     if (a.space, a.elem) != (b.space, b.elem):
         return False
-    return _physical(a) == _physical(b) or (_is_vector(a) and _is_vector(b) and _count(a) == _count(b))
+    return _physical(a) == _physical(b) or (
+        _is_vector(a) and _is_vector(b) and element_count(a) == element_count(b)
+    )
 
 
 def _physical(type: TileType) -> tuple[object, ...]:
@@ -56,7 +63,3 @@ def _physical(type: TileType) -> tuple[object, ...]:
 
 def _is_vector(type: TileType) -> bool:
     return not type.is_boxed and 1 in (type.rows, type.cols)
-
-
-def _count(type: TileType) -> int:
-    return type.rows * type.cols

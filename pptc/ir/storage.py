@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from pptc.ir.layouts import element_offset
+from pptc.ir.layouts import element_count, element_offset
 from pptc.ir.lazy import np
 from pptc.ir.numeric import dtype_of
 from pptc.ir.types import ScalarType, TileType
@@ -144,7 +144,8 @@ class Tile:
     @property
     def elements(self) -> Array:
         """The elements of the physical tile in memory order."""
-        return self.arena.bytes(self.start, self.whole.size_bytes).view(dtype_of(self.type.elem))
+        size = element_count(self.whole) * self.whole.elem.bytes
+        return self.arena.bytes(self.start, size).view(dtype_of(self.type.elem))
 
     @property
     def origin(self) -> int:
@@ -173,7 +174,7 @@ class Tile:
     def place(self, offset: int) -> int:
         """The place among `elements` of element `offset`, counted in memory order from the handle's first."""
         place = self.origin + offset
-        if not 0 <= place < self.whole.rows * self.whole.cols:
+        if not 0 <= place < element_count(self.whole):
             raise MemoryFault(f"element {offset} is outside of the tile's {self.type.rows}x{self.type.cols}")
         return place
 

@@ -18,6 +18,7 @@ from pptc.ir.kinds import (
     box,
     integers,
     valid_text,
+    whole_boxes,
 )
 from pptc.ir.opdef import (
     Attribute,
@@ -251,7 +252,7 @@ HANDLES = (
             "(`addr` `=` $addr^)? (`valid_row` `=` $valid_row^)? (`valid_col` `=` $valid_col^)? "
             "attr-dict `:` type($result)"
         ),
-        rules=(_valid_operands,),
+        rules=(_valid_operands, whole_boxes),
         meaning=Handle(),
     ),
     OpDef(

@@ -1,0 +1,89 @@
+"""What a chip asks of a user's tiles beyond the dialect: aligned addresses and rows, and spaces that are large enough.
+
+Called once on the user's module. Ascend targets make errors of the findings, every other target warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from pptc.diag import Diagnostic, Sink
+from pptc.ir.analysis import constant_of
+from pptc.ir.core import Op, functions
+from pptc.ir.types import BOX_BYTES, TileType
+
+A3 = "a2a3"
+A5 = "a5"
+
+CAPACITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        A3: MappingProxyType(
+            {"vec": 196608, "mat": 524288, "left": 65536, "right": 65536, "acc": 131072, "bias": 1024}
+        ),
+        A5: MappingProxyType(
+            {"vec": 262144, "mat": 524288, "left": 65536, "right": 65536, "acc": 262144, "bias": 4096}
+        ),
+    }
+)
+"""Bytes of each memory space by generation."""
+
+GROUP = "chip"
+"""The -W group of the warnings."""
+
+
+def generation(module: Op, override: str | None = None) -> str:
+    """The chip generation that a module is written for: `--pto-arch`, else pto.target_arch, else a2a3."""
+    named = override or module.attributes.get("pto.target_arch")
+    return A5 if named == A5 else A3
+
+
+def check_chip(module: Op, sink: Sink, arch: str | None = None, strict: bool = False) -> None:
+    """Report tiles that the chip has no room for or that it cannot address; as errors when `strict`."""
+    chip = generation(module, arch)
+    for function in functions(module):
+        for op in function.walk():
+            if op.name != "pto.alloc_tile":
+                continue
+            for code, warning, message in (*_misaligned(op), *_overflow(op, chip)):
+                severity = ("error", None) if strict else ("warning", GROUP)
+                found = code if strict else warning
+                sink.report(Diagnostic(found, message, op.span, None, (), op.loc, *severity))
+
+
+Finding = tuple[str, str, str]
+"""The code as an error, the code as a warning, and the sentence."""
+
+
+def _named(op: Op) -> tuple[str, TileType]:
+    type = op.result.type
+    assert isinstance(type, TileType)
+    return f"tile %{op.result.name}" if op.result.name else "the tile", type
+
+
+def _address(op: Op) -> int | None:
+    value = op.optional("addr")
+    return None if value is None else constant_of(value)
+
+
+def _misaligned(op: Op) -> Iterator[Finding]:
+    name, type = _named(op)
+    address = _address(op)
+    if address is not None and address % BOX_BYTES:
+        yield "P0214", "W0003", f"{name} is at byte {address}, which is not a multiple of {BOX_BYTES}"
+    if type.space != "vec" or type.is_boxed:
+        return
+    extent, word = (type.cols, "row") if type.blayout == "row_major" else (type.rows, "column")
+    if extent * type.elem.bytes % BOX_BYTES:
+        size = extent * type.elem.bytes
+        yield "P0214", "W0003", f"a {word} of {name} has {size} bytes, which is not a multiple of {BOX_BYTES}"
+
+
+def _overflow(op: Op, chip: str) -> Iterator[Finding]:
+    name, type = _named(op)
+    capacity = CAPACITIES[chip].get(type.space)
+    start = _address(op) or 0
+    end = start + type.size_bytes
+    if capacity is not None and end > capacity:
+        message = f"{name} takes bytes {start} to {end} of {type.space}, which has {capacity} on {chip}"
+        yield "P0215", "W0001", message
