@@ -95,6 +95,16 @@ def print_float(attribute: FloatAttr) -> str:
     return f"0x{attribute.bits:0{attribute.type.bits // 4}X}"
 
 
+def print_shortest(attribute: FloatAttr) -> str:
+    """The shortest decimal that reads as the same bits; infinity and NaN by their bits."""
+    if attribute.type.name in _MANTISSA:
+        value = float_value(attribute)
+        if math.isfinite(value):
+            texts = (_with_point(repr(float(f"{value:.{digits}g}"))) for digits in range(1, 18))
+            return next(text for text in texts if round_float(float(text), attribute.type) == attribute.bits)
+    return print_float(attribute)
+
+
 def _with_point(text: str) -> str:
     """`1e-07` has no point, which the language wants."""
     digits, mark, exponent = text.partition("e")

@@ -78,6 +78,7 @@ class Problem:
     message: str
     operand: str | None = None
     hint: str | None = None
+    where: Op | None = None  # an op inside of the checked one to point at
 
 
 Rule = Callable[["Op"], Iterable[Problem]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from pptc.ir.attrs import (
     TypeAttr,
     UnitAttr,
 )
-from pptc.ir.literals import parse_float, parse_integer, print_float
+from pptc.ir.literals import float_value, parse_float, parse_integer, print_float, print_shortest
 from pptc.ir.spell import print_type
 from pptc.ir.symbols import DimSyntaxError, parse_dim, print_expression
 from pptc.ir.syntax import Node, SyntaxFault
@@ -222,7 +223,8 @@ def parse_dense(node: Node, type: Type) -> DenseAttr:
 def _check_dense(node: Node, type: TensorType | VectorType, values: list[Any], shape: tuple[int, ...]) -> None:
     wanted = type.dims if isinstance(type, TensorType) else (type.lanes,)
     splat = not shape and len(values) == 1
-    if not splat and shape != wanted:
+    empty = not values and 0 in wanted
+    if not splat and not empty and shape != wanted:
         found = "x".join(map(str, shape)) or "no list"
         raise SyntaxFault("P0006", f"the values have the shape {found}, not that of the type", node.start, node.end)
 
@@ -263,8 +265,9 @@ def _print_entry(key: str, value: Attr) -> str:
     name = key if _BARE_KEY.fullmatch(key) else print_string(key)
     if isinstance(value, UnitAttr):
         return name
-    plain = isinstance(value, FloatAttr) and value.type == F64  # what a float without a type reads as
-    return f"{name} = {print_number(value) if plain else print_attribute(value)}"  # type: ignore[arg-type]
+    if isinstance(value, FloatAttr) and value.type == F64 and math.isfinite(float_value(value)):
+        return f"{name} = {print_shortest(value)}"  # a float without a type reads as f64
+    return f"{name} = {print_attribute(value)}"
 
 
 def print_number(value: IntAttr | FloatAttr) -> str:
@@ -287,11 +290,16 @@ def _print_array(value: ArrayAttr) -> str:
 
 def print_dense(value: DenseAttr) -> str:
     """`dense<..>` without its type."""
-    items = [print_attribute(v) if isinstance(v, bool) else print_number(v) for v in value.values]
+    spell = print_shortest if isinstance(value.type, TensorType) else print_float
+    items = [spell(v) if isinstance(v, FloatAttr) else _plain(v) for v in value.values]
     dims = value.type.dims if isinstance(value.type, TensorType) else (getattr(value.type, "lanes", 0),)
     splat = len(items) == 1 and not (dims and all(dim == 1 for dim in dims))
     body = items[0] if splat or not dims else _nested(items, [int(str(dim)) for dim in dims])
     return f"dense<{body}>"
+
+
+def _plain(value: IntAttr | bool) -> str:
+    return print_attribute(value) if isinstance(value, bool) else str(value.value)
 
 
 def _nested(items: list[str], dims: list[int]) -> str:

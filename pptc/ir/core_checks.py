@@ -1,0 +1,191 @@
+"""Rules of modules, functions and calls that the core level adds: versions, entries, symbols in scope and in calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pptc.ir.attrs import Attr, DimAttr, IntAttr, ListAttr, UnitAttr
+from pptc.ir.core import Op, Value, symbol_name
+from pptc.ir.core_scope import (
+    Binding,
+    arguments,
+    bind_arguments,
+    bound_type,
+    dims_of,
+    entries,
+    find_symbol,
+    introduced,
+    scalar_dim,
+    scalar_symbols,
+    signature,
+    symbols_of,
+)
+from pptc.ir.opdef import Problem
+from pptc.ir.spell import print_type
+from pptc.ir.symbols import print_dim, symbols
+from pptc.ir.types import ScalarType, StateType, TensorType, Type
+
+VERSION = 1
+LARGEST_EXTENT = 2**31 - 1
+
+
+def check_module(op: Op) -> Iterator[Problem]:
+    """`core.version` is one that this compiler knows."""
+    version = op.attributes.get("core.version")
+    if version is not None and not (isinstance(version, IntAttr) and version.value == VERSION):
+        yield Problem("P0207", f"core.version is {VERSION}")
+
+
+def check_function(op: Op) -> Iterator[Problem]:
+    """Attributes of an entry, ranges, bound scalars; no type inside speaks of an unknown symbol."""
+    yield from _check_entry(op)
+    yield from _check_ranges(op)
+    yield from _check_scalars(op)
+    yield from _check_scope(op)
+
+
+# ---------------------------------------------------------------- attributes of functions
+
+
+def _check_entry(function: Op) -> Iterator[Problem]:
+    if "core.entry" not in function.attributes:
+        return
+    if not isinstance(function.attributes["core.entry"], UnitAttr):
+        yield Problem("P0207", "core.entry has no value")
+    if function.attributes.get("sym_visibility") == "private":
+        yield Problem("P0207", "a private function is no core.entry")
+    if not function.regions or not function.regions[0].blocks:
+        yield Problem("P0208", "an entry has a body")
+    for type in signature(function).inputs:
+        if not isinstance(type, TensorType | StateType | ScalarType):
+            yield Problem("P0203", f"an entry takes tensors, states and scalars, not {print_type(type)}")
+    for type in signature(function).results:
+        if not isinstance(type, TensorType | ScalarType):
+            yield Problem("P0203", f"an entry gives tensors and scalars, not {print_type(type)}")
+
+
+def _check_ranges(function: Op) -> Iterator[Problem]:
+    if "core.dims" in function.attributes and not entries(function, "core.dims"):
+        yield Problem("P0207", "core.dims is a dictionary: {T = [1, 512]}")
+    for name, value in entries(function, "core.dims"):
+        ends = _range(value)
+        if ends is None or not 0 <= ends[0] <= ends[1] <= LARGEST_EXTENT:
+            words = f"the range of {name} is [least, largest] within 0 and {LARGEST_EXTENT}"
+            yield Problem("P0207", words)
+
+
+def _range(value: Attr) -> tuple[int, int] | None:
+    if not isinstance(value, ListAttr) or len(value.items) != 2:
+        return None
+    low, high = value.items
+    return (low.value, high.value) if isinstance(low, IntAttr) and isinstance(high, IntAttr) else None
+
+
+def _check_scalars(function: Op) -> Iterator[Problem]:
+    if "core.scalars" in function.attributes and not entries(function, "core.scalars"):
+        yield Problem("P0207", 'core.scalars is a dictionary: {past = "P"}')
+    named = {argument.name: argument for argument in arguments(function)}
+    taken: set[str] = set()
+    for name, symbol in entries(function, "core.scalars"):
+        if not isinstance(symbol, str) or not symbol.isidentifier():
+            yield Problem("P0207", f'core.scalars gives {name} the name of a symbol: {name} = "P"')
+            continue
+        type = named[name].type if name in named else None
+        if not isinstance(type, ScalarType) or not type.is_integer:
+            yield Problem("P0207", f"core.scalars speaks of %{name}, which is no integer argument")
+        if symbol in taken:
+            yield Problem("P0207", f"two scalars are the symbol {symbol}")
+        taken.add(symbol)
+
+
+# ---------------------------------------------------------------- symbols in scope
+
+
+def _check_scope(function: Op) -> Iterator[Problem]:
+    known = introduced(function)
+    yield from _unknown(function, symbols_of(signature(function).results), known)
+    for op in function.walk():
+        if op is not function:
+            types = [value.type for value in _defined(op)]
+            names = dict.fromkeys([*symbols_of(types), *_spelled(op)])
+            yield from _unknown(op, iter(names), known)
+
+
+def _defined(op: Op) -> Iterator[Value]:
+    yield from op.results
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
+
+
+def _spelled(op: Op) -> Iterator[str]:
+    """Symbols in the lists of offsets, sizes and grids."""
+    for value in op.attributes.values():
+        if isinstance(value, ListAttr):
+            for item in value.items:
+                if isinstance(item, DimAttr):
+                    yield from symbols(item.dim)
+
+
+def _unknown(op: Op, names: Iterator[str], known: set[str]) -> Iterator[Problem]:
+    for name in names:
+        if name in known:
+            continue
+        if name == "?":
+            hint = "write it in the symbols of the arguments"
+            yield Problem("P0110", "nothing says what the extent `?` is here", hint=hint, where=op)
+            continue
+        hint = "symbols come from argument types, core.dims and core.scalars"
+        yield Problem("P0110", f"no argument introduces the symbol {name}", hint=hint, where=op)
+
+
+# ---------------------------------------------------------------- calls
+
+
+def check_call(op: Op) -> Iterator[Problem]:
+    """Operands fit the callee's arguments under one binding of its symbols, and the results follow from it."""
+    name = op.attributes.get("callee")
+    callee = find_symbol(op, getattr(name, "name", ""), "func.func")
+    if callee is None:
+        return
+    type = signature(callee)
+    if len(type.inputs) != len(op.operands) or len(type.results) != len(op.results):
+        words = f"{len(type.inputs)} arguments and {len(type.results)} results"
+        yield Problem(
+            "P0202", f"@{symbol_name(callee)} has {words}, the call {len(op.operands)} and {len(op.results)}"
+        )
+        return
+    binding = bind_arguments(callee, op.operands)
+    for position, (value, wanted) in enumerate(zip(op.operands, type.inputs, strict=True)):
+        yield from _misfit(f"argument {position}", value.type, wanted, binding)
+    for value, wanted in zip(op.results, type.results, strict=True):
+        if bound_type(wanted, binding) is None:
+            unbound = next(name for name in symbols_of([wanted]) if name not in binding)
+            yield Problem("P0110", f"the call does not say what the callee's symbol {unbound} is")
+            continue
+        yield from _misfit("the result", value.type, wanted, binding)
+    yield from _check_bound_scalars(op, callee, binding)
+
+
+def _misfit(words: str, given: Type, wanted: Type, binding: Binding) -> Iterator[Problem]:
+    expected = bound_type(wanted, binding)
+    if expected is None:
+        if given.__class__ is wanted.__class__ and len(dims_of(given)) == len(dims_of(wanted)):
+            return  # a sum of unknown symbols: the runtime checks it
+        expected = wanted
+    if given != expected:
+        yield Problem("P0201", f"{words} is {print_type(expected)}, not {print_type(given)}")
+
+
+def _check_bound_scalars(op: Op, callee: Op, binding: Binding) -> Iterator[Problem]:
+    """A scalar that is known in symbols agrees with the extents that bind its symbol."""
+    names = scalar_symbols(callee)
+    for argument, value in zip(arguments(callee), op.operands, strict=False):
+        symbol = names.get(argument.name or "")
+        given = scalar_dim(value) if symbol is not None else None
+        if symbol is not None and given is not None and given != binding.get(symbol, given):
+            bound = print_dim(binding[symbol])
+            yield Problem(
+                "P0205",
+                f"%{argument.name} is {print_dim(given)}, but the shapes say that {symbol} is {bound}",
+            )
