@@ -10,8 +10,9 @@ from pptc.ir.attrs import Attr
 from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.forms import Draft, Form, compile_format
 from pptc.ir.forms.contract import Arguments
-from pptc.ir.forms.read import make_op, read_form, read_generic
+from pptc.ir.forms.read import end_regions, make_op, read_form, read_generic
 from pptc.ir.opdef import OpDef
+from pptc.ir.ops.builtin import FAULTY
 from pptc.ir.spell import LEFT_LAYOUTS, parse_type
 from pptc.ir.spell_attrs import parse_attribute, parse_string
 from pptc.ir.syntax import Cursor, Node, SyntaxFault
@@ -116,10 +117,13 @@ class ModuleBuilder:
         header = node.children[0]
         for name, type in zip(header.children[::2], header.children[1::2], strict=True):
             self._define(name, name.text, block.add_argument(self.type(type), name.text[1:]))
+        op: Op | None = None
         for child in node.children[1:]:
             op = self.op(child)
             if op is not None:
                 block.append(op)
+        if op is None and len(node.children) > 1:
+            block.append(Op(FAULTY, span=Span(self.source, node.start, node.start)))  # in place of a terminator that may have stood here
 
     def _resolve_ahead(self) -> None:
         """Give uses that stood before their definition the value; what was never defined is reported."""
@@ -158,7 +162,7 @@ class ModuleBuilder:
                 read_generic(self, cursor, draft)
             else:
                 read_form(self._form(row), self, cursor, draft)
-            op = make_op(self, draft)
+            op = make_op(draft)
             self._bind(node, op)
         except SyntaxFault as fault:
             self._fault(fault)
@@ -167,6 +171,8 @@ class ModuleBuilder:
         op.span = self._span(head, cursor.items)
         if location is not None:
             op.loc = read_location(location, self.aliases)
+        if op.regions:
+            end_regions(op, self.rows)
         return op
 
     def _form(self, row: OpDef) -> Form:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pptc.ir.anonymous import fill_all, is_open
+from collections.abc import Mapping
+
 from pptc.ir.attrs import ArrayAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.forms.attributes import merge_dictionary
@@ -84,7 +86,7 @@ def _extent(draft: Draft, spots: list[Node]) -> tuple[int, int]:
     return (spots[0].start, spots[-1].end) if spots else (draft.node.start, draft.node.end)
 
 
-def make_op(reader: Reader, draft: Draft) -> Op:
+def make_op(draft: Draft) -> Op:
     """The op that a draft describes, with its results; the caller sets span and location."""
     row = draft.row
     operands: list[Value] = []
@@ -96,7 +98,6 @@ def make_op(reader: Reader, draft: Draft) -> Op:
     op = Op(row, operands, (), draft.attributes, draft.regions, segments=tuple(segments), successors=draft.successors)
     op.results = [Value(type, op, index) for index, type in enumerate(_result_types(draft, op))]
     _fill_results(op)
-    _end_regions(reader, op)
     return op
 
 
@@ -122,11 +123,11 @@ def _fill_results(op: Op) -> None:
             result.type = type
 
 
-def _end_regions(reader: Reader, op: Op) -> None:
+def end_regions(op: Op, rows: Mapping[str, OpDef]) -> None:
     """Put the implied terminator where the text leaves it out."""
     implied = implied_terminator(op.definition)
     if implied is None:
         return
     for region in op.regions:
         if region.blocks and region.blocks[-1].terminator is None:
-            region.blocks[-1].append(Op(reader.rows[implied]))
+            region.blocks[-1].append(Op(rows[implied], span=op.span, loc=op.loc))
