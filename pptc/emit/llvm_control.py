@@ -10,7 +10,8 @@ from llvmlite import ir
 from pptc.diag import fail
 from pptc.emit.function_emitter import FunctionEmitter, Handler
 from pptc.emit.llvm_ir import VOID, Llvm, int_constant, llvm_type, loop_id
-from pptc.ir.attrs import ArrayAttr, SymbolAttr
+from pptc.ir.attrs import SymbolAttr
+from pptc.ir.constants import integer_list
 from pptc.ir.core import Block, Op, Region, Value
 
 
@@ -84,11 +85,10 @@ def _execute(e: FunctionEmitter, op: Op) -> list[Llvm]:
 
 def _switch(e: FunctionEmitter, op: Op) -> list[Llvm]:
     """Comparisons in the order of the cases; the default's region comes first in the op."""
-    cases = op.attributes["cases"]
-    assert isinstance(cases, ArrayAttr)
+    cases = integer_list(op.attributes["cases"])
     index, last = e.get(op, "index"), e.block("endswitch")
     branches = []
-    for case, region in zip(cases.values, op.regions[1:], strict=True):
+    for case, region in zip(cases, op.regions[1:], strict=True):
         taken, further = e.block("case"), e.block("next")
         e.builder.cbranch(e.compare("eq", index, int_constant(case, index.type)), taken, further)
         branches.append(_branch(e, region.block, taken, last))

@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from pptc.ir import integers
-from pptc.ir.attrs import Attr, DenseAttr, FloatAttr, IntAttr
+from pptc.ir.attrs import ArrayAttr, Attr, DenseAttr, FloatAttr, IntAttr, ListAttr
 from pptc.ir.floats import from_bits, to_bits
 from pptc.ir.types import I1, ScalarType, Type
+
+
+def integer_list(value: Attr | None) -> tuple[int, ...]:
+    """The integers of `[1, 2]` or `array<i64: 1, 2>`; empty for anything else."""
+    if isinstance(value, ArrayAttr):
+        return value.values
+    items = value.items if isinstance(value, ListAttr) else ()
+    return tuple(item.value for item in items if isinstance(item, IntAttr))
 
 
 def attribute_type(value: Attr) -> Type | None:

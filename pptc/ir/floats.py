@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -31,8 +33,85 @@ def numpy_type(type: ScalarType) -> Any:
     return getattr(np, f"{'u' if type.kind == 'uint' else ''}int{type.bits}")
 
 
+@dataclass(frozen=True, slots=True)
+class FloatFormat:
+    """The fields of a binary float: sign, `exponent` bits, `mantissa` bits. Without infinity, overflow gives NaN."""
+
+    exponent: int
+    mantissa: int
+    has_infinity: bool = True
+
+    @property
+    def bits(self) -> int:
+        """All bits with the sign's."""
+        return 1 + self.exponent + self.mantissa
+
+    @property
+    def bias(self) -> int:
+        """What the stored exponent is larger by."""
+        return (1 << (self.exponent - 1)) - 1
+
+    @property
+    def infinity(self) -> int:
+        """The bits that overflow rounds to: infinity, or NaN where there is none."""
+        whole = ((1 << self.exponent) - 1) << self.mantissa
+        return whole if self.has_infinity else whole | (1 << self.mantissa) - 1
+
+    @property
+    def largest(self) -> int:
+        """The bits of the largest finite value."""
+        return self.infinity - 1
+
+    @property
+    def nan(self) -> int:
+        """The bits of a quiet NaN."""
+        return self.infinity | (1 << (self.mantissa - 1))
+
+
+FORMATS: Mapping[str, FloatFormat] = MappingProxyType(
+    {
+        "f64": FloatFormat(11, 52),
+        "f32": FloatFormat(8, 23),
+        "f16": FloatFormat(5, 10),
+        "bf16": FloatFormat(8, 7),
+        "f8E5M2": FloatFormat(5, 2),
+        "f8E4M3FN": FloatFormat(4, 3, has_infinity=False),
+    }
+)
+
+
+def encode(value: float, type: ScalarType) -> int:
+    """The bits of a Python number in a float type, rounded to nearest, ties to even."""
+    form = FORMATS[type.name]
+    (wide,) = struct.unpack("<Q", struct.pack("<d", value))
+    sign = (wide >> 63) << (form.bits - 1)
+    if value != value:
+        return int(sign | form.nan)
+    exponent, mantissa = (wide >> 52) & 0x7FF, wide & ((1 << 52) - 1)
+    if exponent == 0x7FF:
+        return int(sign | form.infinity)
+    whole = mantissa | (1 << 52 if exponent else 0)  # value = whole * 2^(exponent - 1075)
+    stored = max(exponent - 1023 + form.bias, 1) if exponent else 1
+    shift = 1075 - max(exponent, 1) - (form.bias + form.mantissa - stored)
+    rounded = _shift_to_even(whole, shift)
+    bits = rounded if rounded < 1 << form.mantissa else rounded + ((stored - 1) << form.mantissa)
+    return int(sign | min(bits, form.infinity))
+
+
+def _shift_to_even(value: int, shift: int) -> int:
+    """value / 2^shift to nearest, ties to even."""
+    if shift <= 0:
+        return value << -shift
+    low = value & ((1 << shift) - 1)
+    half = 1 << (shift - 1)
+    up = low > half or (low == half and (value >> shift) & 1)
+    return (value >> shift) + int(up)
+
+
 def to_bits(value: Any, type: ScalarType) -> int:
-    """The bit pattern of a float value."""
+    """The bit pattern of a float value; of a Python number without NumPy."""
+    if isinstance(value, float | int):
+        return encode(float(value), type)
     stored = numpy_type(type)(value)
     return int(np.asarray(stored).view(f"uint{type.bits}"))
 

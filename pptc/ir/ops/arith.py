@@ -412,7 +412,8 @@ def _constant(op: Op) -> Any:
 
 
 def _infer_constant(op: Op) -> tuple[Type, ...]:
-    type = attribute_type(op.attributes["value"])
+    value = op.attributes.get("value")
+    type = attribute_type(value) if value is not None else None
     return (type,) if type else ()
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pptc.ir.attrs import ArrayAttr, IntAttr
+from pptc.ir.attrs import IntAttr
+from pptc.ir.constants import integer_list
 from pptc.ir.core import Op
 from pptc.ir.loop_rules import (
     INDEX_VALUE,
@@ -46,9 +47,7 @@ def static_index(op: Op, name: str) -> int:
 
 def shuffle_mask(op: Op) -> tuple[int, ...]:
     """The lanes that a vector.shuffle picks: below the length of lhs from lhs, above it from rhs."""
-    mask = op.attributes["mask"]
-    assert isinstance(mask, ArrayAttr)
-    return mask.values
+    return integer_list(op.attributes.get("mask"))
 
 
 def _position_rule(name: str) -> Callable[[Op], Iterator[Problem]]:
@@ -68,7 +67,8 @@ def _shuffle_rule(op: Op) -> Iterator[Problem]:
 
 
 def _infer_shuffle(op: Op) -> tuple[Type, ...]:
-    return (VectorType(len(shuffle_mask(op)), _vector(op, "lhs").elem),)
+    lhs = op.operand("lhs").type
+    return (VectorType(len(shuffle_mask(op)), lhs.elem),) if isinstance(lhs, VectorType) else ()
 
 
 def _bitcast_rule(op: Op) -> Iterator[Problem]:
@@ -156,7 +156,7 @@ ROWS = table(
         operands=(Operand("lhs", VECTOR), Operand("rhs", VECTOR)),
         results=(Result("result", VECTOR),),
         attributes=(Attribute("mask", "ints", required=True),),
-        format="$lhs `,` $rhs $mask attr-dict `:` type($lhs) `,` type($rhs)",
+        format="$lhs `,` $rhs ` ` $mask attr-dict `:` type($lhs) `,` type($rhs)",
         pure=True,
         rules=(same_type("lhs", "rhs"), same_element("lhs", "result"), _shuffle_rule),
         infer=_infer_shuffle,
