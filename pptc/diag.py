@@ -227,8 +227,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "P0601": Code("comparison failed", "An output differs from the expected values by more than the tolerance.", 6),
         "P0602": Code("fault in the kernel", "The kernel trapped, or read or wrote outside of its arguments.", 1),
         # W: warnings
-        "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="capacity"),
-        "W0003": Code("misaligned", "A tile breaks an alignment rule of the named chip; other machines do not mind."),
+        "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="chip"),
+        "W0003": Code("misaligned", "A tile breaks an alignment rule of the named chip; other machines do not mind.", group="chip"),
         "W0002": Code("unused", "A value is computed and never used.", group="unused"),
         "P9999": Code("internal error", "A fault of pptc itself; please report it with the reproducer.", 70),
     }

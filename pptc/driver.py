@@ -154,11 +154,14 @@ def _parsed(path: str, sink: Sink, options: CompileOptions, journal: Journal) ->
 
 
 def check(module: Op, sink: Sink, journal: Journal) -> None:
-    """Verify a module; the findings go to the sink."""
+    """Verify a module and what its chip asks of it; the findings go to the sink."""
+    from pptc.ir.chip import check_chip
     from pptc.ir.verify import verify
 
     with journal.step("verify"):
         verify(module, sink)
+        if not sink.error_count:
+            check_chip(module, sink)
 
 
 # ---------------------------------------------------------------- machines and passes

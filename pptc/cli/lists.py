@@ -81,11 +81,13 @@ def _summary(doc: str | None) -> str:
 
 
 def ops_text(prefix: str) -> str:
-    """`--list-ops[=PREFIX]`. Raises CompileError P0301 when no op has the prefix."""
+    """`--list-ops[=PREFIX]`, the form too for a whole name. Raises CompileError P0301 when no op has the prefix."""
+    from pptc.ir.catalog import synopsis
     from pptc.ir.ops import OPS
 
     rows = [OPS[name] for name in sorted(OPS) if name.startswith(prefix)]
     if not rows:
         dialects = dict.fromkeys(f"{OPS[name].dialect}." for name in sorted(OPS))
         raise fail("P0301", f"no op's name begins with '{prefix}'", hint=f"dialects: {', '.join(dialects)}")
-    return "".join(f"{row.name:<28} {_summary(row.doc)}\n" for row in rows)
+    text = "".join(f"{row.name:<28} {_summary(row.doc)}\n" for row in rows)
+    return text + (f"\n  {synopsis(OPS[prefix])}\n" if prefix in OPS else "")
