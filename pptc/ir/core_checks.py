@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pptc.ir.attrs import Attr, DimAttr, IntAttr, ListAttr, UnitAttr
 from pptc.ir.core import Op, Value, symbol_name
 from pptc.ir.core_scope import (
-    Binding,
     arguments,
     bind_arguments,
     bound_type,
-    dims_of,
     entries,
-    find_symbol,
     introduced,
     scalar_dim,
     scalar_symbols,
@@ -23,7 +20,7 @@ from pptc.ir.core_scope import (
 from pptc.ir.opdef import Problem
 from pptc.ir.spell import print_type
 from pptc.ir.symbols import print_dim, symbols
-from pptc.ir.types import ScalarType, StateType, TensorType, Type
+from pptc.ir.types import FunctionType, ScalarType, StateType, TensorType, Type
 
 VERSION = 1
 LARGEST_EXTENT = 2**31 - 1
@@ -142,50 +139,32 @@ def _unknown(op: Op, names: Iterator[str], known: set[str]) -> Iterator[Problem]
 # ---------------------------------------------------------------- calls
 
 
-def check_call(op: Op) -> Iterator[Problem]:
-    """Operands fit the callee's arguments under one binding of its symbols, and the results follow from it."""
-    name = op.attributes.get("callee")
-    callee = find_symbol(op, getattr(name, "name", ""), "func.func")
-    if callee is None:
-        return
+def call_types(callee: Op, call: Op) -> FunctionType:
+    """The callee's type in the caller's symbols. What no operand determines is what the call says."""
     type = signature(callee)
-    if len(type.inputs) != len(op.operands) or len(type.results) != len(op.results):
-        words = f"{len(type.inputs)} arguments and {len(type.results)} results"
-        yield Problem(
-            "P0202", f"@{symbol_name(callee)} has {words}, the call {len(op.operands)} and {len(op.results)}"
+    binding = bind_arguments(callee, call.operands)
+
+    def outer(types: tuple[Type, ...], values: Sequence[Value]) -> tuple[Type, ...]:
+        given = [value.type for value in values]
+        return tuple(
+            bound_type(inner, binding) or (given[position] if position < len(given) else inner)
+            for position, inner in enumerate(types)
         )
-        return
-    binding = bind_arguments(callee, op.operands)
-    for position, (value, wanted) in enumerate(zip(op.operands, type.inputs, strict=True)):
-        yield from _misfit(f"argument {position}", value.type, wanted, binding)
-    for value, wanted in zip(op.results, type.results, strict=True):
-        if bound_type(wanted, binding) is None:
-            unbound = next(name for name in symbols_of([wanted]) if name not in binding)
-            yield Problem("P0110", f"the call does not say what the callee's symbol {unbound} is")
-            continue
-        yield from _misfit("the result", value.type, wanted, binding)
-    yield from _check_bound_scalars(op, callee, binding)
+
+    return FunctionType(outer(type.inputs, call.operands), outer(type.results, call.results))
 
 
-def _misfit(words: str, given: Type, wanted: Type, binding: Binding) -> Iterator[Problem]:
-    expected = bound_type(wanted, binding)
-    if expected is None:
-        if given.__class__ is wanted.__class__ and len(dims_of(given)) == len(dims_of(wanted)):
-            return  # a sum of unknown symbols: the runtime checks it
-        expected = wanted
-    if given != expected:
-        yield Problem("P0201", f"{words} is {print_type(expected)}, not {print_type(given)}")
-
-
-def _check_bound_scalars(op: Op, callee: Op, binding: Binding) -> Iterator[Problem]:
-    """A scalar that is known in symbols agrees with the extents that bind its symbol."""
+def check_call(callee: Op, call: Op) -> Iterator[Problem]:
+    """The operands say what the symbols of the results are, and scalars agree with the shapes."""
+    binding = bind_arguments(callee, call.operands)
+    for name in symbols_of(signature(callee).results):
+        if name not in binding:
+            yield Problem("P0110", f"the call does not say what the symbol {name} of @{symbol_name(callee)} is")
     names = scalar_symbols(callee)
-    for argument, value in zip(arguments(callee), op.operands, strict=False):
+    for argument, value in zip(arguments(callee), call.operands, strict=False):
         symbol = names.get(argument.name or "")
         given = scalar_dim(value) if symbol is not None else None
         if symbol is not None and given is not None and given != binding.get(symbol, given):
             bound = print_dim(binding[symbol])
-            yield Problem(
-                "P0205",
-                f"%{argument.name} is {print_dim(given)}, but the shapes say that {symbol} is {bound}",
-            )
+            words = f"%{argument.name} is {print_dim(given)}, but the shapes say that {symbol} is {bound}"
+            yield Problem("P0205", words)

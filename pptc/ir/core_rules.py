@@ -229,6 +229,15 @@ def check_dense(value: DenseAttr) -> None:
 # ---------------------------------------------------------------- rows
 
 
+def known_attributes(op: Op) -> Iterator[Problem]:
+    """No attribute but the declared ones and those of other dialects, whose names have a dot."""
+    for name in op.attributes:
+        if "." not in name and op.definition.attribute(name) is None:
+            listed = ", ".join(declared.name for declared in op.definition.attributes)
+            hint = f"it has {listed}" if listed else None
+            yield Problem("P0207", f"{op.name} has no attribute {name}", f"={name}", hint)
+
+
 def core_row(
     name: str,
     doc: str,
@@ -255,7 +264,7 @@ def core_row(
         attributes=tuple(attributes),
         format=format,
         pure=True,
-        rules=(checked_by(derive),),
+        rules=(known_attributes, checked_by(derive)),
         infer=infer_by(derive),
         reference=reference,
         tolerance=tolerance,

@@ -88,6 +88,7 @@ class _Verifier:
         self.sink.report(Diagnostic("P0217", message, span, None, notes, op.loc))
 
     def _report(self, op: Op, problem: Problem) -> None:
+        op = problem.where or op
         span = op.span
         if problem.operand is not None:
             span = _problem_span(op, problem.operand)
@@ -112,7 +113,7 @@ def _dominators(region: Region) -> dict[Block, list[Block]]:
             if successor in before:
                 before[successor].append(block)
     everything = dict.fromkeys(region.blocks)
-    found = {block: everything for block in region.blocks}
+    found = dict.fromkeys(region.blocks, everything)
     found[region.block] = {region.block: None}
     changed = True
     while changed:
@@ -176,7 +177,9 @@ def _result_problems(op: Op) -> Iterator[Problem]:
 def _is_integers(value: Attr) -> bool:
     if isinstance(value, ArrayAttr):
         return True
-    return isinstance(value, ListAttr) and all(isinstance(i, IntAttr | DimAttr) or i == UNIT for i in value.items)
+    return isinstance(value, ListAttr) and all(
+        isinstance(i, IntAttr | DimAttr) or i == UNIT for i in value.items
+    )
 
 
 _KINDS: Mapping[str, tuple[str, Callable[[Attr], bool]]] = MappingProxyType(

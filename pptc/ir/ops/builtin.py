@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from pptc.ir.attrs import Attr, SymbolAttr, TypeAttr
 from pptc.ir.core import Op, Value
+from pptc.ir.core_checks import call_types, check_call, check_function, check_module
 from pptc.ir.opdef import Attribute, Kind, OpDef, Operand, Problem, Result, table
 from pptc.ir.spell import print_type
 from pptc.ir.types import I1, POISON, FunctionType, ScalarType, Type
@@ -39,7 +40,9 @@ def _types(values: Iterable[Value]) -> tuple[Type, ...]:
     return tuple(value.type for value in values)
 
 
-def _differ(what: str, found: tuple[Type, ...], wanted: tuple[Type, ...], operand: str | None) -> Iterator[Problem]:
+def _differ(
+    what: str, found: tuple[Type, ...], wanted: tuple[Type, ...], operand: str | None
+) -> Iterator[Problem]:
     """Problems of values that should have certain types; a poisoned one is none."""
     if len(found) != len(wanted):
         yield Problem("P0202", f"{what}: {len(found)} values instead of {len(wanted)}", operand)
@@ -51,6 +54,7 @@ def _differ(what: str, found: tuple[Type, ...], wanted: tuple[Type, ...], operan
 
 
 def _module_rule(op: Op) -> Iterator[Problem]:
+    yield from check_module(op)
     seen: set[Attr] = set()
     for inner in op.body:
         name = inner.attributes.get("sym_name")
@@ -66,6 +70,7 @@ def _function_rule(op: Op) -> Iterator[Problem]:
         yield Problem("P0207", "function_type must be a function type")
     elif op.regions[0].blocks:
         yield from _differ("arguments", _types(op.body.args), type.type.inputs, None)
+        yield from check_function(op)
 
 
 def _call_rule(op: Op) -> Iterator[Problem]:
@@ -73,11 +78,13 @@ def _call_rule(op: Op) -> Iterator[Problem]:
     name = callee.name if isinstance(callee, SymbolAttr) else ""
     function = symbol(op, name)
     type = function.attributes.get("function_type") if function else None
-    if not isinstance(type, TypeAttr) or not isinstance(type.type, FunctionType):
+    if function is None or not isinstance(type, TypeAttr) or not isinstance(type.type, FunctionType):
         yield Problem("P0103", f"the module has no function @{name}", "=@" + name)
         return
-    yield from _differ(f"arguments of @{name}", _types(op.operands), type.type.inputs, None)
-    yield from _differ(f"results of @{name}", _types(op.results), type.type.results, None)
+    wanted = call_types(function, op)
+    yield from _differ(f"arguments of @{name}", _types(op.operands), wanted.inputs, None)
+    yield from _differ(f"results of @{name}", _types(op.results), wanted.results, None)
+    yield from check_call(function, op)
 
 
 def _return_rule(op: Op) -> Iterator[Problem]:
@@ -128,14 +135,18 @@ def _while_rule(op: Op) -> Iterator[Problem]:
     if not before.blocks or not after.blocks:
         yield Problem("P0208", "scf.while has two regions with blocks")
         return
-    yield from _differ("arguments of the first region", _types(before.block.args), _types(op.group("init")), None)
+    yield from _differ(
+        "arguments of the first region", _types(before.block.args), _types(op.group("init")), None
+    )
     yield from _differ("arguments of the second region", _types(after.block.args), _types(op.results), None)
     last = before.block.last
     if last is not None and last.definition.terminator and last.name not in ("scf.condition", FAULTY.name):
         yield Problem("P0208", "the first region of scf.while ends with scf.condition")
 
 
-FAULTY = OpDef(name="builtin.faulty", doc="Stands where the parser dropped a faulty terminator.", terminator=True)
+FAULTY = OpDef(
+    name="builtin.faulty", doc="Stands where the parser dropped a faulty terminator.", terminator=True
+)
 """Not in the table: no text spells it."""
 
 

@@ -255,7 +255,7 @@ _COMPARE = core_row(
     results=(Result("result", BOOL_TENSOR),),
     attributes=(
         Attribute(
-            "predicate", "string", values=_PREDICATES, required=True, aliases=("comparison", "relation", "op")
+            "predicate", "enum", values=_PREDICATES, required=True, aliases=("comparison", "relation", "op")
         ),
     ),
     reference=lambda op, symbols, x, y: _ORDER[op.attributes["predicate"]](x, y),

@@ -18,6 +18,7 @@ from pptc.ir.core_rules import (
     extents,
     infer_by,
     integer,
+    known_attributes,
     static_extents,
     tensor,
 )
@@ -76,7 +77,7 @@ _PARAMETERS = (
             Attribute("key", "string", doc="the name in the file; absent: the name of the parameter"),
         ),
         format="custom<SymbolName> `:` $type (`=` custom<DenseOfType>^)? attr-dict",
-        rules=(_parameter,),
+        rules=(known_attributes, _parameter),
     ),
     OpDef(
         name="core.get",
@@ -85,7 +86,7 @@ _PARAMETERS = (
         attributes=(Attribute("param", "symbol", required=True),),
         format="$param attr-dict `:` type($result)",
         pure=True,
-        rules=(checked_by(_parameter_type),),
+        rules=(known_attributes, checked_by(_parameter_type)),
         infer=infer_by(_parameter_type),
     ),
 )
@@ -140,7 +141,7 @@ _STATES = (
         results=(Result("result", TENSOR),),
         attributes=(_OFFSETS, Attribute("sizes", "ints", required=True, doc="the shape of the result")),
         format="$state ` ` mixed($indices, offsets) $sizes attr-dict `:` type($state) `->` type($result)",
-        rules=(checked_by(_read),),
+        rules=(known_attributes, checked_by(_read)),
         infer=infer_by(_read),
         traits=frozenset({DERIVED}),
     ),
@@ -150,7 +151,7 @@ _STATES = (
         operands=(Operand("state", STATE, "update"), _INDICES, Operand("value", TENSOR)),
         attributes=(_OFFSETS,),
         format="$state ` ` mixed($indices, offsets) `,` $value attr-dict `:` type($state) `,` type($value)",
-        rules=(checked_by(_written),),
+        rules=(known_attributes, checked_by(_written)),
     ),
     OpDef(
         name="core.dim",
@@ -160,7 +161,7 @@ _STATES = (
         attributes=(Attribute("axis", "int", required=True),),
         format="$x `,` $axis attr-dict `:` type($x) `->` type($result)",
         pure=True,
-        rules=(checked_by(_dim),),
+        rules=(known_attributes, checked_by(_dim)),
         infer=infer_by(_dim),
         traits=frozenset({DERIVED}),
     ),
@@ -227,7 +228,7 @@ _LAUNCH = OpDef(
     ),
     format="$callee `grid` mixed($blocks, grid, parentheses) (`ins` `(` $ins^ `:` type($ins) `)`)? "
     "(`outs` `(` type($outs)^ `)`)? (`inout` `(` $states^ `:` type($states) `)`)? attr-dict",
-    rules=(_launched,),
+    rules=(known_attributes, _launched),
 )
 
 ROWS = table(_PARAMETERS, _STATES, _LAUNCH)
