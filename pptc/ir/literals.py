@@ -33,7 +33,9 @@ def parse_float(text: str, type: ScalarType) -> FloatAttr:
             raise SyntaxFault("P0009", f"{text} has more bits than {type.name}", 0, len(text))
         return FloatAttr(bits, type)
     if type.name not in _MANTISSA:
-        raise SyntaxFault("P0009", f"{type.name} has no decimal literals", 0, len(text), "write its bits in hex")
+        raise SyntaxFault(
+            "P0009", f"{type.name} has no decimal literals", 0, len(text), "write its bits in hex"
+        )
     return FloatAttr(round_float(float(text), type), type)
 
 

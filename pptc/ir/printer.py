@@ -5,8 +5,6 @@ Value names come from their hints and are made unique among the names in sight; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pptc.diag import UserLocation
 from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.forms import Form, compile_format

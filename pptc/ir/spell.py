@@ -166,7 +166,9 @@ def _parse_ptr(part: _Part, left: str | None) -> Type:
     if len(space) > 1:
         raise space[1].fault("a pointer has an element type and a space")
     if space and space[0].text not in POINTER_SPACES:
-        raise space[0].fault(f"unknown pointer space `{space[0].text}`", f"one of {', '.join(POINTER_SPACES)}")
+        raise space[0].fault(
+            f"unknown pointer space `{space[0].text}`", f"one of {', '.join(POINTER_SPACES)}"
+        )
     return PtrType(_scalar(elem), space[0].text if space else "gm")
 
 
@@ -228,7 +230,9 @@ def _parse_multi_tile(part: _Part, left: str | None) -> Type:
     if len(tile) == 1 and tile[0].text.startswith("!"):
         inner = _type(tile[0], left)
     else:
-        inner = _parse_tile(_Part(part.text[: count.start - part.start].rstrip().removesuffix(","), part.start), left)
+        inner = _parse_tile(
+            _Part(part.text[: count.start - part.start].rstrip().removesuffix(","), part.start), left
+        )
     if not isinstance(inner, TileType):
         raise tile[0].fault("a multi_tile_buf is made of tile_buf")
     return MultiTileType(inner, int(number))
@@ -255,7 +259,9 @@ def _keyed_tile(items: list[_Part]) -> TileType:
     for key, item in zip((*_KEYED, "compact"), items, strict=False):
         name, equals, value = item.text.partition("=")
         if name.strip() != key or not equals:
-            raise item.fault(f"expected `{key}=` here, found `{item.text}`", f"the order is {', '.join(_KEYED)}")
+            raise item.fault(
+                f"expected `{key}=` here, found `{item.text}`", f"the order is {', '.join(_KEYED)}"
+            )
         values[key] = _Part(value, item.start + len(name) + 1).stripped()
     if len(items) < len(_KEYED):
         raise items[-1].fault(f"`{_KEYED[len(items)]}=` is missing after this field")

@@ -28,7 +28,17 @@ from pptc.ir.literals import float_value, parse_float, parse_integer, print_floa
 from pptc.ir.spell import print_type
 from pptc.ir.symbols import DimSyntaxError, parse_dim, print_expression
 from pptc.ir.syntax import Node, SyntaxFault
-from pptc.ir.types import F64, I1, SCALARS, FunctionType, ScalarType, TensorType, Type, VectorType, element_type
+from pptc.ir.types import (
+    F64,
+    I1,
+    SCALARS,
+    FunctionType,
+    ScalarType,
+    TensorType,
+    Type,
+    VectorType,
+    element_type,
+)
 
 
 class Names(Protocol):
@@ -114,7 +124,9 @@ def parse_number(text: str, type: Type | None, start: int = 0) -> Attr:
                 raise SyntaxFault("P0009", f"{text} is not an integer, but {type.name} is", 0, len(text))
             if "." not in text and not text.startswith("0x"):
                 hint = f"write {text}.0"
-                raise SyntaxFault("P0009", f"{text} is an integer, but {type.name} is a float", 0, len(text), hint)
+                raise SyntaxFault(
+                    "P0009", f"{text} is an integer, but {type.name} is a float", 0, len(text), hint
+                )
             return parse_float(text, type)
         if type is None and "." in text:
             return parse_float(text, F64)
@@ -142,7 +154,9 @@ def _read_word(node: Node, names: Names) -> Attr:
         return node.text == "true"
     if node.text == "unit":
         return UNIT
-    raise SyntaxFault("P0006", f"`{node.text}` is not an attribute", node.start, node.end, "strings stand in quotes")
+    raise SyntaxFault(
+        "P0006", f"`{node.text}` is not an attribute", node.start, node.end, "strings stand in quotes"
+    )
 
 
 def _read_hash(node: Node, names: Names) -> Attr:
@@ -220,13 +234,17 @@ def parse_dense(node: Node, type: Type) -> DenseAttr:
     return DenseAttr(type, tuple(values))
 
 
-def _check_dense(node: Node, type: TensorType | VectorType, values: list[Any], shape: tuple[int, ...]) -> None:
+def _check_dense(
+    node: Node, type: TensorType | VectorType, values: list[Any], shape: tuple[int, ...]
+) -> None:
     wanted = type.dims if isinstance(type, TensorType) else (type.lanes,)
     splat = not shape and len(values) == 1
     empty = not values and 0 in wanted
     if not splat and not empty and shape != wanted:
         found = "x".join(map(str, shape)) or "no list"
-        raise SyntaxFault("P0006", f"the values have the shape {found}, not that of the type", node.start, node.end)
+        raise SyntaxFault(
+            "P0006", f"the values have the shape {found}, not that of the type", node.start, node.end
+        )
 
 
 _READERS: Mapping[str, Callable[[Node, Names], Attr]] = MappingProxyType(

@@ -42,7 +42,9 @@ class Node:
 class SyntaxFault(Exception):
     """A statement, type or attribute that does not stand as it should; `start` and `end` delimit the caret."""
 
-    def __init__(self, code: str, message: str, start: int = 0, end: int = 0, hint: str | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, start: int = 0, end: int = 0, hint: str | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message

@@ -25,7 +25,11 @@ def decode(name: str, data: bytes, sink: Sink) -> Source | None:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
         source = Source(name, before)
-        sink.error("P0008", f"the byte 0x{data[error.start]:02X} is not UTF-8", Span(source, len(before), len(before)))
+        sink.error(
+            "P0008",
+            f"the byte 0x{data[error.start]:02X} is not UTF-8",
+            Span(source, len(before), len(before)),
+        )
         return None
 
 

@@ -123,7 +123,9 @@ class ModuleBuilder:
             if op is not None:
                 block.append(op)
         if op is None and len(node.children) > 1:
-            block.append(Op(FAULTY, span=Span(self.source, node.start, node.start)))  # in place of a terminator that may have stood here
+            block.append(
+                Op(FAULTY, span=Span(self.source, node.start, node.start))
+            )  # in place of a terminator that may have stood here
 
     def _resolve_ahead(self) -> None:
         """Give uses that stood before their definition the value; what was never defined is reported."""
@@ -225,7 +227,9 @@ class ModuleBuilder:
         names = self.names
         before = names.get(text)
         if before is not None and before.type is not POISON:
-            start = node.start if node.type != "op" else node.start + max(node.text.find(text.split("#")[0]), 0)
+            start = (
+                node.start if node.type != "op" else node.start + max(node.text.find(text.split("#")[0]), 0)
+            )
             first = before.op.span if before.op else None
             notes = (Note("first defined here", first),) if first else ()
             span = Span(self.source, start, start + len(text))
@@ -248,7 +252,9 @@ class ModuleBuilder:
                 self._poison(text)
         unread = cursor.items[cursor.at :]
         if any(item.type == "region" for item in unread):
-            unknown = {item.text: item for item in cursor.items if item.type == "SSA" and item.text not in self.names}
+            unknown = {
+                item.text: item for item in cursor.items if item.type == "SSA" and item.text not in self.names
+            }
             arguments = [(item, POISON) for item in unknown.values()]
             for item in unread:
                 if item.type == "region":
@@ -288,8 +294,12 @@ class ModuleBuilder:
         text = node.text
         self.types[text] = POISON  # ends cycles of aliases
         try:
-            type = self._aliased(node) if text[0] == "!" and _ALIAS.fullmatch(text) else parse_type(text, self.left)
-        except SyntaxFault as fault:
+            type = (
+                self._aliased(node)
+                if text[0] == "!" and _ALIAS.fullmatch(text)
+                else parse_type(text, self.left)
+            )
+        except SyntaxFault:
             unclosed = self.source.text[node.end : node.end + 1] == "<"
             if unclosed:
                 fault = SyntaxFault("P0005", f"the `<` behind {text} is not closed", len(text), len(text) + 1)
@@ -318,4 +328,3 @@ class ModuleBuilder:
         if left != self.left:
             self.left = left
             self.types = {}
-

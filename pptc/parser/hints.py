@@ -21,11 +21,15 @@ _WORDS: Mapping[str, str] = MappingProxyType(
 _VALUES = frozenset({"INT", "FLOAT", "STRING", "SYMBOL", "TYPE", "ATTR"})
 
 
-def syntax_diagnostic(source: Source, token: Node, expected: Sequence[str], opener: Node | None) -> Diagnostic:
+def syntax_diagnostic(
+    source: Source, token: Node, expected: Sequence[str], opener: Node | None
+) -> Diagnostic:
     """The diagnostic of a token that the grammar does not take where it stands."""
     span = Span(source, token.start, token.end)
     if token.type == "RBRACE" and opener is None:
-        return Diagnostic("P0001", "`}` closes nothing", span, "remove it, or look for a `{` that is missing above")
+        return Diagnostic(
+            "P0001", "`}` closes nothing", span, "remove it, or look for a `{` that is missing above"
+        )
     message = f"expected {_listed(expected)}, found `{token.text}`"
     return Diagnostic("P0001", message, span, _hint(token, expected, opener), _notes(source, opener))
 

@@ -18,7 +18,11 @@ _FAULTY = (
 )
 _BAD_WORDS = {
     "OPEN_STRING": ("P0002", "the string is not closed on its line", 'a string ends with `"`'),
-    "BAD_NUMBER": ("P0009", "malformed number", "integers: 12, -3, 0xFF; floats: 1.0, 2.5e-01 (digits before the point)"),
+    "BAD_NUMBER": (
+        "P0009",
+        "malformed number",
+        "integers: 12, -3, 0xFF; floats: 1.0, 2.5e-01 (digits before the point)",
+    ),
     "BAD": ("P0002", "unreadable character", None),
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import lark
 
-from pptc.diag import Sink, Source, Span
+from pptc.diag import Sink, Source
 from pptc.ir.syntax import Node
 from pptc.parser.hints import syntax_diagnostic, unclosed_diagnostic
 from pptc.parser.lexer import master_expression, tokens
@@ -96,7 +96,9 @@ class _Nodes:
         return Node("fused", children[0].text, children[0].start, children[-1].end, places)
 
     def callsite(self, children: Sequence[Node]) -> Node:
-        return Node("callsite", children[0].text, children[0].start, children[-1].end, (children[2], children[4]))
+        return Node(
+            "callsite", children[0].text, children[0].start, children[-1].end, (children[2], children[4])
+        )
 
 
 _PLACES = frozenset({"file", "named", "fused", "callsite", "WORD", "ATTR"})
@@ -195,11 +197,15 @@ class _Run:
         return terminal in self.state.parse_conf.states[self.state.state_stack[-1]]
 
     def _expected(self) -> list[str]:
-        return sorted(name for name in self.state.parse_conf.states[self.state.state_stack[-1]] if name.isupper())
+        return sorted(
+            name for name in self.state.parse_conf.states[self.state.state_stack[-1]] if name.isupper()
+        )
 
     def _opener(self) -> Node | None:
         """The innermost brace that is open."""
-        return next((n for n in reversed(self.state.value_stack) if isinstance(n, Node) and n.type in _OPENERS), None)
+        return next(
+            (n for n in reversed(self.state.value_stack) if isinstance(n, Node) and n.type in _OPENERS), None
+        )
 
     def _recover(self, token: Node) -> None:
         """Go back to the statement at hand, mark it as spoilt, and drop what follows."""

@@ -16,14 +16,18 @@ LONG_NAMES: Mapping[str, str] = MappingProxyType(
 )
 """Ops that may be written without their dialect."""
 
-_LOWER_FAMILIES = re.compile(r"pto\.(vmi\.|mte_|v[a-z]|p(set|ge|lt|and|or|xor|not|sel|ld|st|pack|unpack|intlv|dintlv)[a-z_0-9]*$)")
+_LOWER_FAMILIES = re.compile(
+    r"pto\.(vmi\.|mte_|v[a-z]|p(set|ge|lt|and|or|xor|not|sel|ld|st|pack|unpack|intlv|dintlv)[a-z_0-9]*$)"
+)
 
 
 def unknown_op(name: str, node: Node, rows: Mapping[str, OpDef]) -> SyntaxFault:
     """The fault of an op without a row: removed, planned, of a lower dialect, or misspelt."""
     if name in REMOVED:
         version, instead = REMOVED[name]
-        return SyntaxFault("P0108", f"`{name}` left the dialect in {version}", node.start, node.end, f"write {instead}")
+        return SyntaxFault(
+            "P0108", f"`{name}` left the dialect in {version}", node.start, node.end, f"write {instead}"
+        )
     if name in KNOWN:
         return SyntaxFault("P0106", f"`{name}` is not supported yet", node.start, node.end)
     close = difflib.get_close_matches(name, [*rows, *KNOWN], 1, 0.8)

@@ -145,7 +145,9 @@ def _read_enum(attribute: Attribute, reader: Reader, cursor: Cursor) -> Attr:
         spot = cursor.take()
         word = _joined_words(attribute, spot, cursor)
     if word not in attribute.values:
-        raise SyntaxFault("P0007", f"unknown {attribute.name} `{word}`", spot.start, spot.end, _one_of(attribute.values))
+        raise SyntaxFault(
+            "P0007", f"unknown {attribute.name} `{word}`", spot.start, spot.end, _one_of(attribute.values)
+        )
     return EnumAttr(attribute.enum, word, attribute.spaced) if attribute.enum else word
 
 
@@ -218,7 +220,10 @@ def read_items(
             items.append(UNIT)
         elif node.text == "(":
             items.append(_read_dim(reader, cursor))
-        elif node.type in ("INT", "FLOAT", "STRING", "SYMBOL", "ATTR", "TYPE") or node.text in ("true", "false"):
+        elif node.type in ("INT", "FLOAT", "STRING", "SYMBOL", "ATTR", "TYPE") or node.text in (
+            "true",
+            "false",
+        ):
             items.append(read_any(reader, cursor))
         else:
             raise unexpected(node, "a constant or a value" if operands else "a constant")
@@ -327,7 +332,11 @@ class Dictionary(Plain):
         return bool(self._left(op))
 
     def _left(self, op: Op) -> dict[str, Attr]:
-        return {key: value for key, value in op.attributes.items() if key not in self.elsewhere and not self._usual(key, value)}
+        return {
+            key: value
+            for key, value in op.attributes.items()
+            if key not in self.elsewhere and not self._usual(key, value)
+        }
 
     def _usual(self, key: str, value: Attr) -> bool:
         declared = self.row.attribute(key)

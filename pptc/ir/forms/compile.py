@@ -92,7 +92,9 @@ class _Compiler:
         if match["name"]:
             return self._named(match["name"])
         if match["call"]:
-            return self._call(match["call"], [name.strip().removeprefix("$") for name in match["args"].split(",")])
+            return self._call(
+                match["call"], [name.strip().removeprefix("$") for name in match["args"].split(",")]
+            )
         if match["custom"]:
             return CUSTOM[match["custom"]](self.row)
         return self._word(match["word"])

@@ -68,7 +68,18 @@ class Writer(Protocol):
 class Draft:
     """An op while it is read."""
 
-    __slots__ = ("attributes", "groups", "names", "node", "regions", "result_types", "row", "spots", "successors", "types")
+    __slots__ = (
+        "attributes",
+        "groups",
+        "names",
+        "node",
+        "regions",
+        "result_types",
+        "row",
+        "spots",
+        "successors",
+        "types",
+    )
 
     def __init__(self, row: OpDef, node: Node, names: int) -> None:
         self.row = row

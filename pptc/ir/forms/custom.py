@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pptc.ir.anonymous import fill_all, name_anonymous
 from pptc.ir.attrs import ArrayAttr, Attr, DenseAttr, DictAttr, ListAttr, TypeAttr
-from pptc.ir.core import Block, Op, Region, Value
+from pptc.ir.core import Op, Region, Value
 from pptc.ir.forms.contract import Draft, Element, Reader, Writer
 from pptc.ir.forms.elements import (
     One,
@@ -19,14 +19,20 @@ from pptc.ir.forms.elements import (
     print_types,
     print_values,
     read_results,
-    read_type_list,
     read_types,
     read_values,
     take_region,
 )
 from pptc.ir.opdef import OpDef
-from pptc.ir.spell_attrs import parse_dense, parse_dictionary, parse_symbol, print_dense, print_dictionary, print_symbol
-from pptc.ir.syntax import Cursor, Node, SyntaxFault, unexpected
+from pptc.ir.spell_attrs import (
+    parse_dense,
+    parse_dictionary,
+    parse_symbol,
+    print_dense,
+    print_dictionary,
+    print_symbol,
+)
+from pptc.ir.syntax import Cursor, Node, SyntaxFault
 from pptc.ir.types import I64, INDEX, FunctionType, Type
 
 VISIBILITIES = ("private", "public", "nested")
@@ -90,7 +96,9 @@ class Function(Plain):
         types = name_anonymous(types)
         results = read_results(reader, cursor) if cursor.accept("->") else []
         if any(dictionaries):
-            attributes["arg_attrs"] = ListAttr(tuple(DictAttr(tuple(entries.items())) for entries in dictionaries))
+            attributes["arg_attrs"] = ListAttr(
+                tuple(DictAttr(tuple(entries.items())) for entries in dictionaries)
+            )
         if cursor.accept("attributes"):
             node = cursor.expect_type("attrs", "a dictionary `{ .. }`")
             attributes.update(_new_entries(reader, node, attributes))
@@ -104,7 +112,9 @@ class Function(Plain):
         node = take_region(cursor)
         named = [(name, type) for name, type in zip(names, types, strict=True) if name is not None]
         if len(named) != len(types):
-            raise SyntaxFault("P0007", "an argument without a name", node.start, node.end, "write `%name: type`")
+            raise SyntaxFault(
+                "P0007", "an argument without a name", node.start, node.end, "write `%name: type`"
+            )
         return reader.region(node, named, isolated=True)
 
     def print(self, writer: Writer, op: Op) -> None:
@@ -133,7 +143,9 @@ class Function(Plain):
 def function_type(op: Op) -> FunctionType:
     """The type that a func.func states."""
     attribute = op.attributes.get("function_type")
-    assert isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType), "func.func without its type"
+    assert isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType), (
+        "func.func without its type"
+    )
     return attribute.type
 
 
@@ -223,7 +235,9 @@ def _check_starts(
 ) -> list[Type]:
     """The types of carried values as spelled, with what the first values know."""
     if len(types) != len(values):
-        raise SyntaxFault("P0202", f"{len(values)} values are carried but {len(types)} types stand here", at.start, at.end)
+        raise SyntaxFault(
+            "P0202", f"{len(values)} values are carried but {len(types)} types stand here", at.start, at.end
+        )
     for type, value, spot in zip(types, values, spots, strict=True):
         check_type(reader, spot, type, value)
     return fill_all(types, [value.type for value in values])

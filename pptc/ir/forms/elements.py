@@ -189,7 +189,9 @@ def _splits(operands: tuple[Operand, ...], count: int) -> Iterator[tuple[int, ..
 
 def _fits(operands: tuple[Operand, ...], split: Sequence[int], values: list[Value]) -> bool:
     kinds = [operand.kind for operand, count in zip(operands, split, strict=True) for _ in range(count)]
-    return all(value.type is POISON or kind.accepts(value.type) for kind, value in zip(kinds, values, strict=True))
+    return all(
+        value.type is POISON or kind.accepts(value.type) for kind, value in zip(kinds, values, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,9 @@ def check_type(reader: Reader, node: Node, type: Type, value: Value) -> None:
         return
     if fill(type, value.type) != value.type:
         name = f"%{value.name}" if value.name else "the value"
-        reader.report("P0201", f"{name} was defined as {print_type(value.type)}, not as {print_type(type)}", node)
+        reader.report(
+            "P0201", f"{name} was defined as {print_type(value.type)}, not as {print_type(type)}", node
+        )
 
 
 def read_types(reader: Reader, cursor: Cursor, values: Sequence[Value], spots: Sequence[Node]) -> None:
@@ -436,7 +440,9 @@ class FunctionalType(Plain):
                 return
             node = cursor.peek()
             if len(values) != 1:
-                raise SyntaxFault("P0202", f"{plural(len(values), 'operand')} but 1 type", node.start, node.end)
+                raise SyntaxFault(
+                    "P0202", f"{plural(len(values), 'operand')} but 1 type", node.start, node.end
+                )
             read_types(reader, cursor, values, spots)
         else:
             cursor.expect("(")
@@ -482,7 +488,9 @@ def hidden_terminator(op: Op, region: Region) -> Op | None:
 
 def implied_terminator(row: OpDef) -> str | None:
     """NAME of the trait "yields:NAME"."""
-    return next((trait.removeprefix("yields:") for trait in sorted(row.traits) if trait.startswith("yields:")), None)
+    return next(
+        (trait.removeprefix("yields:") for trait in sorted(row.traits) if trait.startswith("yields:")), None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +525,9 @@ def take_region(cursor: Cursor) -> Node:
             cursor.at += 1
             ops = [Node("op", "", entry.start, entry.end, [entry]) for entry in node.children]
             header = Node("label", "", node.start, node.start)
-            return Node("region", "{", node.start, node.end, [Node("block", "", node.start, node.end, [header, *ops])])
+            return Node(
+                "region", "{", node.start, node.end, [Node("block", "", node.start, node.end, [header, *ops])]
+            )
     return cursor.expect_type("region", "a region `{ .. }`")
 
 

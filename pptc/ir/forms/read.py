@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pptc.ir.anonymous import fill_all, is_open
 from collections.abc import Mapping
 
+from pptc.ir.anonymous import fill_all, is_open
 from pptc.ir.attrs import ArrayAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.forms.attributes import merge_dictionary
@@ -73,7 +73,9 @@ def _share(draft: Draft, values: list[Value], spots: list[Node]) -> tuple[int, .
     row, given = draft.row, draft.attributes.pop("operandSegmentSizes", None)
     segments = given.values if isinstance(given, ArrayAttr) else row.segments(len(values))
     if len(segments) != len(row.operands) or sum(segments) != len(values):
-        raise SyntaxFault("P0202", f"{plural(len(values), 'operand')} do not fit {row.name}", *_extent(draft, spots))
+        raise SyntaxFault(
+            "P0202", f"{plural(len(values), 'operand')} do not fit {row.name}", *_extent(draft, spots)
+        )
     at = 0
     for operand, count in zip(row.operands, segments, strict=True):
         draft.groups[operand.name] = values[at : at + count]
@@ -95,7 +97,15 @@ def make_op(draft: Draft) -> Op:
         values = draft.groups.get(operand.name, ())
         operands += values
         segments.append(len(values))
-    op = Op(row, operands, (), draft.attributes, draft.regions, segments=tuple(segments), successors=draft.successors)
+    op = Op(
+        row,
+        operands,
+        (),
+        draft.attributes,
+        draft.regions,
+        segments=tuple(segments),
+        successors=draft.successors,
+    )
     op.results = [Value(type, op, index) for index, type in enumerate(_result_types(draft, op))]
     _fill_results(op)
     return op
