@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from pptc.ir.symbols import Dim, DimSyntaxError, parse_dim, print_dim
 from pptc.ir.syntax import SyntaxFault
@@ -16,6 +16,7 @@ from pptc.ir.types import (
     FunctionType,
     HandleType,
     LocalArrayType,
+    Major,
     MemRefType,
     MultiTileType,
     PartType,
@@ -30,9 +31,7 @@ from pptc.ir.types import (
     ViewType,
 )
 
-Layouts = Mapping[str, Literal["row_major", "col_major"]]
-
-LEFT_LAYOUTS: Layouts = MappingProxyType(
+LEFT_LAYOUTS: Mapping[str, Major] = MappingProxyType(
     {"a2": "row_major", "a3": "row_major", "a2a3": "row_major", "a5": "col_major"}
 )
 """The blayout that an architecture forces on `left` tiles, whatever their text says."""
@@ -87,7 +86,7 @@ def _split(part: _Part, separator: str = ",") -> list[_Part]:
 # ---------------------------------------------------------------- text to type
 
 
-def parse_type(text: str, left: str | None = None) -> Type:
+def parse_type(text: str, left: Major | None = None) -> Type:
     """The type that `text` spells; SyntaxFault (with offsets into `text`) when it spells none.
 
     `left` is the blayout forced on tiles of the space `left`.
@@ -95,7 +94,7 @@ def parse_type(text: str, left: str | None = None) -> Type:
     return _type(_Part(text, 0).stripped(), left)
 
 
-def _type(part: _Part, left: str | None) -> Type:
+def _type(part: _Part, left: Major | None) -> Type:
     scalar = SCALARS.get(part.text)
     if scalar is not None:
         return scalar
@@ -161,7 +160,7 @@ def _dims(parts: list[_Part]) -> tuple[Dim, ...]:
     return tuple(out)
 
 
-def _parse_ptr(part: _Part, left: str | None) -> Type:
+def _parse_ptr(part: _Part, left: Major | None) -> Type:
     elem, *space = _split(part)
     if len(space) > 1:
         raise space[1].fault("a pointer has an element type and a space")
@@ -172,8 +171,8 @@ def _parse_ptr(part: _Part, left: str | None) -> Type:
     return PtrType(_scalar(elem), space[0].text if space else "gm")
 
 
-def _parse_view(kind: type[ViewType] | type[PartType]) -> Callable[[_Part, str | None], Type]:
-    def parse(part: _Part, left: str | None) -> Type:
+def _parse_view(kind: type[ViewType] | type[PartType]) -> Callable[[_Part, Major | None], Type]:
+    def parse(part: _Part, left: Major | None) -> Type:
         dims, elem = _shape(part)
         if not 1 <= len(dims) <= 5:
             raise part.fault(f"a view has 1 to 5 dims, not {len(dims)}")
@@ -182,28 +181,28 @@ def _parse_view(kind: type[ViewType] | type[PartType]) -> Callable[[_Part, str |
     return parse
 
 
-def _parse_local_array(part: _Part, left: str | None) -> Type:
+def _parse_local_array(part: _Part, left: Major | None) -> Type:
     dims, elem = _shape(part)
     return LocalArrayType(tuple(map(_static, dims)), elem)
 
 
-def _parse_struct(part: _Part, left: str | None) -> Type:
+def _parse_struct(part: _Part, left: Major | None) -> Type:
     return StructType(tuple(_type(item, left) for item in _split(part)))
 
 
-def _parse_event_array(part: _Part, left: str | None) -> Type:
+def _parse_event_array(part: _Part, left: Major | None) -> Type:
     return HandleType("eventid_array", _static(part.stripped()))
 
 
-def _parse_tensor(kind: type[TensorType] | type[StateType]) -> Callable[[_Part, str | None], Type]:
-    def parse(part: _Part, left: str | None) -> Type:
+def _parse_tensor(kind: type[TensorType] | type[StateType]) -> Callable[[_Part, Major | None], Type]:
+    def parse(part: _Part, left: Major | None) -> Type:
         dims, elem = _shape(part)
         return kind(_dims(dims), elem)
 
     return parse
 
 
-def _parse_vector(part: _Part, left: str | None) -> Type:
+def _parse_vector(part: _Part, left: Major | None) -> Type:
     text = part.text.strip()
     scalable = text.startswith("[")
     dims, elem = _shape(_Part(text.replace("[", "", 1).replace("]", "", 1), part.start) if scalable else part)
@@ -212,7 +211,7 @@ def _parse_vector(part: _Part, left: str | None) -> Type:
     return VectorType(_static(dims[0]), elem, scalable)
 
 
-def _parse_memref(part: _Part, left: str | None) -> Type:
+def _parse_memref(part: _Part, left: Major | None) -> Type:
     shape, *rest = _split(part)
     dims, elem = _shape(shape)
     space = next((item.text for item in rest if item.text.startswith("#")), None)
@@ -220,7 +219,7 @@ def _parse_memref(part: _Part, left: str | None) -> Type:
     return MemRefType(_extents(dims), elem, layout, space)
 
 
-def _parse_multi_tile(part: _Part, left: str | None) -> Type:
+def _parse_multi_tile(part: _Part, left: Major | None) -> Type:
     *tile, count = _split(part)
     key, _, number = count.text.partition("=")
     if key.strip() != "count" or not number.strip().isdecimal():
@@ -238,7 +237,7 @@ def _parse_multi_tile(part: _Part, left: str | None) -> Type:
     return MultiTileType(inner, int(number))
 
 
-def _parse_tile(part: _Part, left: str | None) -> Type:
+def _parse_tile(part: _Part, left: Major | None) -> Type:
     items = _split(part)
     tile = _keyed_tile(items) if "=" in items[0].text else _compact_tile(items)
     _check_valid(part, tile)
@@ -325,7 +324,7 @@ def _options(given: Mapping[str, _Part]) -> dict[str, Any]:
     return out
 
 
-_PARSERS: Mapping[str, Callable[[_Part, str | None], Type]] = MappingProxyType(
+_PARSERS: Mapping[str, Callable[[_Part, Major | None], Type]] = MappingProxyType(
     {
         "!pto.tile_buf": _parse_tile,
         "!pto.multi_tile_buf": _parse_multi_tile,

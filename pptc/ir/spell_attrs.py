@@ -1,4 +1,4 @@
-"""The text of attributes, both directions side by side. What is read comes from syntax nodes, what is written is a string."""
+"""The text of attributes, both directions side by side: read from syntax nodes, written as strings."""
 
 from __future__ import annotations
 

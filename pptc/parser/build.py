@@ -16,7 +16,7 @@ from pptc.ir.ops.builtin import FAULTY
 from pptc.ir.spell import LEFT_LAYOUTS, parse_type
 from pptc.ir.spell_attrs import parse_attribute, parse_string
 from pptc.ir.syntax import Cursor, Node, SyntaxFault
-from pptc.ir.types import POISON, Type
+from pptc.ir.types import POISON, Major, Type
 from pptc.parser.locations import read_location
 from pptc.parser.unknown import LONG_NAMES, unknown_op
 
@@ -324,7 +324,7 @@ class ModuleBuilder:
                     if entry.text.strip('"') == "pto.target_arch" and entry.children and self.forced is None:
                         self._set_left(LEFT_LAYOUTS.get(entry.children[0].text.strip('"')))
 
-    def _set_left(self, left: str | None) -> None:
+    def _set_left(self, left: Major | None) -> None:
         if left != self.left:
             self.left = left
             self.types = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from lark.lexer import TerminalDef
 
@@ -27,9 +27,10 @@ _BAD_WORDS = {
 }
 
 
-def master_expression(terminals: Sequence[TerminalDef]) -> re.Pattern[str]:
+def master_expression(terminals: Collection[TerminalDef]) -> re.Pattern[str]:
     """All terminals of a grammar as alternatives, the highest priority first."""
-    ordered = sorted(terminals, key=lambda terminal: -terminal.priority)
+    written = [terminal for terminal in terminals if terminal.name != "ERROR"]  # declared: no text makes it
+    ordered = sorted(written, key=lambda terminal: -terminal.priority)
     named = [f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})" for terminal in ordered]
     return re.compile(r"\s*(?:" + "|".join([_SKIPPED, *named, *_FAULTY]) + ")")
 

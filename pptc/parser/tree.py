@@ -119,7 +119,7 @@ def _grammar() -> _Grammar:
     """The grammar, compiled on first use."""
     text = (Path(__file__).parent / "pto.lark").read_text(encoding="utf-8")
     automaton = lark.Lark(text, parser="lalr", lexer="basic", maybe_placeholders=False, transformer=_Nodes())
-    return _Grammar(automaton, master_expression([t for t in automaton.terminals if t.pattern is not None]))
+    return _Grammar(automaton, master_expression(automaton.terminals))
 
 
 def parse_tree(source: Source, sink: Sink) -> Sequence[Node]:

@@ -6,9 +6,8 @@ A format is a string of directives. Blanks between them mean nothing; every lite
     ``                     (empty) the printer puts no blank here
     ` `                    (one blank) the printer puts a blank here, where it would not
     $name                  of an operand group: `%a` (one), `%a` or nothing (optional), `%a, %b` (many)
-    $name                  of an attribute: its value without the key. ints: `[1, 2]`; an enum with a NAME: `<WORD>`, with
-                           the long form and "WORD" accepted; an enum without a NAME: the bare word
-    $name                  of a region-less symbol: an attribute of kind symbol: `@f`
+    $name                  of an attribute: its value without the key. ints: `[1, 2]`; symbol: `@f`; an enum with a
+                           NAME: `<WORD>`, with the long form and "WORD" accepted; an enum without: the bare word
     list($a, $b, ..)       `%x, %y, ..`: one comma list over several groups, shared out by arity, required ones first,
                            then greedily from the left; where that is ambiguous the first split whose kinds accept wins
     operands               list() of all groups of the row
@@ -20,8 +19,8 @@ A format is a string of directives. Blanks between them mean nothing; every lite
     types                  `T` when all operands and results have one type, else `A -> R` or `(A, B) -> R`. A row with
                            the trait "derived-results" reads `T` and `(A, B)` as the operands' types, and infers the
                            results'
-    attr-dict              `{key = value, ..}` of the attributes that the format does not spell elsewhere, default-valued
-                           ones omitted; nothing when none is left. Unknown keys are kept
+    attr-dict              `{key = value, ..}` of the attributes that the format does not spell elsewhere,
+                           default-valued ones omitted; nothing when none is left. Unknown keys are kept
     attr-dict-with-keyword the same after the word `attributes`
     mixed($a, name)        `[%i, 4, (B)]`: operands of group `a` and constants in one list. The attribute `name` is a
                            ListAttr with UNIT where an operand stands, IntAttr or DimAttr where a constant does
@@ -31,7 +30,7 @@ A format is a string of directives. Blanks between them mean nothing; every lite
                            without operands as terminator where the text leaves it out; the printer omits it then
     ( .. ^ .. )?           an optional part: parsed when its first element stands there, printed when the element before
                            `^` is present (an operand, a result, an attribute, a region with blocks)
-    custom<Name>           a spelling of `custom.py`
+    custom<Name>           a spelling of `custom.py`, such as SymbolName: the attribute sym_name as `@name`
 
 Types of operands need not be spelled: a value knows its type. A spelled one is checked (P0201). Types of results that
 no directive spells come from the row's `infer`. A `$name` may name a result inside `type(..)` only.

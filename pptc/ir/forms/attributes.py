@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pptc.ir.attrs import UNIT, Attr, DimAttr, EnumAttr, FloatAttr, IntAttr, ListAttr, SymbolAttr
 from pptc.ir.core import Op
 from pptc.ir.forms.contract import Draft, Reader, Writer
-from pptc.ir.forms.elements import Plain
+from pptc.ir.forms.plain import Plain
 from pptc.ir.opdef import Attribute, OpDef
 from pptc.ir.spell_attrs import (
     parse_attribute,

@@ -10,19 +10,9 @@ from itertools import zip_longest
 from pptc.ir.forms.attributes import Dictionary, Mixed, Valued
 from pptc.ir.forms.contract import Element
 from pptc.ir.forms.custom import CUSTOM
-from pptc.ir.forms.elements import (
-    FunctionalType,
-    Keyed,
-    Literal,
-    One,
-    OneType,
-    Optional,
-    RegionElement,
-    ResultTypes,
-    Space,
-    Types,
-    Values,
-)
+from pptc.ir.forms.elements import Literal, Optional, RegionElement, Space
+from pptc.ir.forms.operands import Keyed, One, Values
+from pptc.ir.forms.type_lists import FunctionalType, OneType, ResultTypes, Types
 from pptc.ir.opdef import OpDef, Operand
 
 _TOKEN = re.compile(

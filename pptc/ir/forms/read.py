@@ -10,14 +10,10 @@ from pptc.ir.core import Op, Value
 from pptc.ir.forms.attributes import merge_dictionary
 from pptc.ir.forms.compile import Form
 from pptc.ir.forms.contract import Draft, Reader
-from pptc.ir.forms.elements import (
-    implied_terminator,
-    plural,
-    read_results,
-    read_types,
-    read_values,
-    take_region,
-)
+from pptc.ir.forms.elements import implied_terminator, take_region
+from pptc.ir.forms.operands import read_values
+from pptc.ir.forms.plain import plural
+from pptc.ir.forms.type_lists import read_results, read_types
 from pptc.ir.opdef import OpDef
 from pptc.ir.syntax import Cursor, Node, SyntaxFault, unexpected
 from pptc.ir.types import Type
@@ -38,8 +34,8 @@ def _leftover_hint(node: Node) -> str | None:
     return "the dictionary does not stand here" if node.type == "attrs" else None
 
 
-def read_generic(reader: Reader, cursor: Cursor, draft: Draft) -> tuple[int, ...] | None:
-    """`(%a, ..) [^b] <{..}> ({..}) {..} : (T) -> R` behind the quoted name; the sizes of the groups, if it says them."""
+def read_generic(reader: Reader, cursor: Cursor, draft: Draft) -> None:
+    """`(%a, ..) [^b] <{..}> ({..}) {..} : (T) -> R` behind the quoted name."""
     cursor.expect("(")
     values, spots = read_values(reader, cursor)
     cursor.expect(")")
@@ -65,10 +61,10 @@ def read_generic(reader: Reader, cursor: Cursor, draft: Draft) -> tuple[int, ...
     node = cursor.peek()
     if node.type != "END":
         raise unexpected(node, "the end of the statement")
-    return _share(draft, values, spots)
+    _share(draft, values, spots)
 
 
-def _share(draft: Draft, values: list[Value], spots: list[Node]) -> tuple[int, ...]:
+def _share(draft: Draft, values: list[Value], spots: list[Node]) -> None:
     """Put a flat operand list into the row's groups."""
     row, given = draft.row, draft.attributes.pop("operandSegmentSizes", None)
     segments = given.values if isinstance(given, ArrayAttr) else row.segments(len(values))
@@ -81,7 +77,6 @@ def _share(draft: Draft, values: list[Value], spots: list[Node]) -> tuple[int, .
         draft.groups[operand.name] = values[at : at + count]
         draft.spots[operand.name] = spots[at : at + count]
         at += count
-    return segments
 
 
 def _extent(draft: Draft, spots: list[Node]) -> tuple[int, int]:

@@ -34,7 +34,8 @@ _TILE_OPS = """
     comm.twait comm.ttest comm.tbroadcast comm.tgather comm.tscatter comm.treduce tprint print trap
 """
 _HOST_OPS = """
-    cf.br cf.cond_br cf.switch builtin.unrealized_conversion_cast memref.alloc memref.dealloc memref.reinterpret_cast memref.subview
+    cf.br cf.cond_br cf.switch builtin.unrealized_conversion_cast memref.alloc memref.dealloc
+    memref.reinterpret_cast memref.subview
 """
 
 KNOWN: tuple[str, ...] = (*(f"pto.{word}" for word in _TILE_OPS.split()), *_HOST_OPS.split())
