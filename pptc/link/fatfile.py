@@ -42,6 +42,7 @@ class FatEntry:
     max_vl: int = 0
     arch: int = 0
     isa_version: int = 0
+    abi_version: int = 0
     align: int = pptf.PAYLOAD_ALIGN
     triple: str = ""
     producer: str = ""
@@ -145,6 +146,7 @@ class _Writer:
             max_vl=entry.max_vl,
             arch=entry.arch,
             isa_version=entry.isa_version,
+            abi_version=entry.abi_version,
             target=self.strings.add(entry.target),
             triple=self.strings.add(entry.triple),
             producer=self.strings.add(entry.producer),

@@ -156,6 +156,7 @@ class _Reader:
             max_vl=row.max_vl,
             arch=row.arch,
             isa_version=row.isa_version,
+            abi_version=row.abi_version,
             align=row.align,
             triple=self.text(row.triple),
             producer=self.text(row.producer),

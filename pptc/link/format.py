@@ -21,6 +21,9 @@ VERSION_MAJOR, VERSION_MINOR = 1, 0
 SECTION_NAME = "pptfat"
 """The ELF section that carries a PPTF in a host object; a C identifier, so that __start_pptfat exists."""
 
+KERNEL_ABI_VERSION = 1
+"""Version of the interface of `pptc_kernel.h`."""
+
 TABLE_ALIGN = 8
 PAYLOAD_ALIGN = 64
 """Least alignment of a payload, of a stand-alone file in memory and of the section pptfat."""
@@ -173,8 +176,8 @@ class Entry(Record):
     map_count: int = u32("number of pairs")
     kernel_first: int = u32("first row of the kernel table")
     kernel_count: int = u32("number of rows")
-    reserved: int = u32("zero")
-    reserved_wide: int = u64("zero")
+    abi_version: int = u32("kernel ABI of CPU code, PPT_KERNEL_ABI_VERSION")
+    reserved: int = u64("zero")
     payload_hash: bytes = octets(32, "sha256 of the raw payload")
 
 

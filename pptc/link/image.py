@@ -110,6 +110,7 @@ def _described(
         features=tuple(sorted(machine.requires)),
         min_vl=bits,
         max_vl=bits,
+        abi_version=pptf.KERNEL_ABI_VERSION,
         triple=machine.triple,
         producer=made.producer,
         options=made.options,

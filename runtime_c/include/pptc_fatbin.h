@@ -241,8 +241,8 @@ typedef struct pptf_entry {
   uint32_t map_count; /* number of pairs */
   uint32_t kernel_first; /* first row of the kernel table */
   uint32_t kernel_count; /* number of rows */
-  uint32_t reserved; /* zero */
-  uint64_t reserved_wide; /* zero */
+  uint32_t abi_version; /* kernel ABI of CPU code, PPT_KERNEL_ABI_VERSION */
+  uint64_t reserved; /* zero */
   uint8_t payload_hash[32]; /* sha256 of the raw payload */
 } pptf_entry;
 
@@ -270,8 +270,8 @@ PPTF_STATIC_ASSERT(offsetof(pptf_entry, map_first) == 100, "layout of pptf_entry
 PPTF_STATIC_ASSERT(offsetof(pptf_entry, map_count) == 104, "layout of pptf_entry");
 PPTF_STATIC_ASSERT(offsetof(pptf_entry, kernel_first) == 108, "layout of pptf_entry");
 PPTF_STATIC_ASSERT(offsetof(pptf_entry, kernel_count) == 112, "layout of pptf_entry");
-PPTF_STATIC_ASSERT(offsetof(pptf_entry, reserved) == 116, "layout of pptf_entry");
-PPTF_STATIC_ASSERT(offsetof(pptf_entry, reserved_wide) == 120, "layout of pptf_entry");
+PPTF_STATIC_ASSERT(offsetof(pptf_entry, abi_version) == 116, "layout of pptf_entry");
+PPTF_STATIC_ASSERT(offsetof(pptf_entry, reserved) == 120, "layout of pptf_entry");
 PPTF_STATIC_ASSERT(offsetof(pptf_entry, payload_hash) == 128, "layout of pptf_entry");
 
 static inline void pptf_entry_read(pptf_entry *out, const unsigned char *bytes) {
@@ -296,8 +296,8 @@ static inline void pptf_entry_read(pptf_entry *out, const unsigned char *bytes) 
   out->map_count = pptf_u32(bytes + 104);
   out->kernel_first = pptf_u32(bytes + 108);
   out->kernel_count = pptf_u32(bytes + 112);
-  out->reserved = pptf_u32(bytes + 116);
-  out->reserved_wide = pptf_u64(bytes + 120);
+  out->abi_version = pptf_u32(bytes + 116);
+  out->reserved = pptf_u64(bytes + 120);
   memcpy(out->payload_hash, bytes + 128, 32);
 }
 
