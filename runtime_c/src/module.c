@@ -254,7 +254,7 @@ ppt_status ppt_module_open_file(ppt_context *context, const char *path, const pp
   ppt_status status = PPT_OK;
   ppt_module *module = NULL;
   ppt_file file = {-1, 0};
-  uint32_t flags;
+  uint32_t flags = 0;
   TRY(create(context, options, &flags, &module));
   if (!path) TRY(ppt_fail(PPT_E_INVALID_ARGUMENT, "a module needs a path"));
   TRY(ppt_file_open(path, &file));
@@ -272,7 +272,7 @@ ppt_status ppt_module_open_memory(ppt_context *context, const void *bytes, size_
                                   const ppt_module_options *options, ppt_module **out) {
   ppt_status status = PPT_OK;
   ppt_module *module = NULL;
-  uint32_t flags;
+  uint32_t flags = 0;
   TRY(create(context, options, &flags, &module));
   if (!bytes) TRY(ppt_fail(PPT_E_INVALID_ARGUMENT, "a module needs bytes"));
   if (!(flags & PPT_OPEN_BORROW)) {
@@ -320,7 +320,7 @@ ppt_status ppt_module_open_section(ppt_context *context, const void *begin, cons
                                    const ppt_module_options *options, ppt_module **out) {
   ppt_status status = PPT_OK;
   ppt_module *module = NULL;
-  uint32_t flags;
+  uint32_t flags = 0;
   TRY(create(context, options, &flags, &module));
   if (!begin || !end || (const char *)end < (const char *)begin)
     TRY(ppt_fail(PPT_E_INVALID_ARGUMENT, "a section lies between two addresses"));
