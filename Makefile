@@ -47,6 +47,9 @@ deps: ## install the Debian packages that are missing (as root), or say which
 	if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy --no-install-recommends $$missing; \
 	else echo "missing: sudo apt-get install -y$$missing" >&2; exit 1; fi
 
+man: $(BUILT) ## rewrite the man pages that are tables
+	python man/generate.py
+
 clean: ## remove what was built; the environment stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache $(BUILT)
 
@@ -72,5 +75,5 @@ $(BENCH): $(BUILT)
 build/asan/build.ninja: $(PACKAGES) runtime_c/CMakeLists.txt
 	cmake -S runtime_c -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPPTRT_TESTS=ON -DPPTRT_SANITIZE=ON
 
-.PHONY: help demo test matrix lint c-test bench deps clean distclean
+.PHONY: help man demo test matrix lint c-test bench deps clean distclean
 .DELETE_ON_ERROR:

@@ -333,3 +333,12 @@ def _mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return (0o777 if target.suffix == ".so" else 0o666) & ~mask
+
+
+def compile_file(source: str, output: str, target: str, opt_level: int) -> None:
+    """One input, one target, one output: what `pptc.compile` does."""
+    options, journal = CompileOptions(targets=(target,), opt_level=opt_level), Journal()
+    (machine,) = machines(options)
+    unit = load((source,), (), options, journal)
+    kind = "obj" if output.endswith(".o") else "so"
+    write_output(output, link(kind, [lower(unit, machine, options, journal)], options, journal))

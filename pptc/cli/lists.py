@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,14 +64,15 @@ def _fact(value: object) -> str:
 
 
 def passes_text() -> str:
-    """`--list-passes`: the table with each pass's first doc line and options."""
+    """`--list-passes`: each pass with what its module says of it, and its options."""
     from pptc.passes import PASSES
 
     return "".join(line + "\n" for name in sorted(PASSES) for line in _pass_lines(name, PASSES[name]))
 
 
 def _pass_lines(name: str, kind: type[Any]) -> Iterator[str]:
-    yield f"{name:<18} {_summary(kind.__doc__)}"
+    doc = _summary(sys.modules[kind.__module__].__doc__).split(". ")[0].removesuffix(".")
+    yield f"{name:<18} {doc.split(': ', 1)[-1] if name in doc else doc}"
     for field in dataclasses.fields(kind):
         default = ("off", "on")[field.default] if isinstance(field.default, bool) else field.default
         yield f"{'':<18}   {field.name.replace('_', '-')}={default}"

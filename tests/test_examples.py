@@ -1,0 +1,65 @@
+"""Every example, on every target and on the plainest lowering, for sizes from none to many; and the host programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pptc
+from examples.case import Example
+from examples.run_all import EXAMPLES, ROWS, TARGETS, hosts
+from pptc import driver
+from pptc.cli.pptc import main
+from pptc.diag import Sink
+from pptc.ir.interp import run_kernel
+from pptc.ir.printer import print_module
+from pptc.options import CompileOptions
+
+LEGS = ("ref", "avx2 -O0", *TARGETS)
+IDS = [example.kernel for example in EXAMPLES]
+
+
+def unit_of(example: Example) -> driver.Unit:
+    return driver.load((str(example.path),), (), CompileOptions(), driver.Journal())
+
+
+def leg(example: Example, name: str, folder: Path):  # type: ignore[no-untyped-def]
+    """A function of a case's arguments that runs the kernel on one leg."""
+    if name == "ref":
+        module = unit_of(example).module
+        return lambda arguments: run_kernel(module, example.kernel, arguments)
+    target, *flags = name.split()
+    library = folder / "kernel.so"
+    assert main(["-t", target, *flags, "--verify-each", str(example.path), "-o", str(library)]) == 0
+    kernel = pptc.load(library)[example.kernel]
+    return lambda arguments: kernel(*arguments.values())
+
+
+@pytest.mark.parametrize("name", LEGS)
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_example_agrees_with_numpy(example: Example, name: str, tmp_path: Path) -> None:
+    run = leg(example, name, tmp_path)
+    random = np.random.default_rng(7)
+    for rows in ROWS:
+        case = example.make(rows, random)
+        run(case.arguments)
+        case.check()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_example_prints_and_parses_again(example: Example) -> None:
+    from pptc.diag import Source
+    from pptc.parser import parse
+
+    text = print_module(unit_of(example).module)
+    sink = Sink()
+    again = parse(Source("again", text), sink)
+    sink.check()
+    assert again is not None and print_module(again) == text
+
+
+def test_host_programs(tmp_path: Path) -> None:
+    lines = dict(hosts(tmp_path))
+    assert len(lines) == 3 and all(lines.values())
