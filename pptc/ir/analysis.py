@@ -71,7 +71,7 @@ def is_handle_op(op: Op) -> bool:
 
 def handle_source(op: Op) -> Value | None:
     """The tile that a handle op takes its bytes from; None for an op that makes new ones."""
-    if not is_handle_op(op):
+    if not is_handle_op(op) or not op.results or not isinstance(op.results[0].type, TileType):
         return None
     return next((value for value in op.operands if isinstance(value.type, TileType)), None)
 

@@ -9,7 +9,8 @@ from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.ops import OPS
 from pptc.ir.types import Type
 
-Operands = Sequence[Value] | Mapping[str, Value | Sequence[Value] | None]
+Operand = Value | Sequence[Value] | None
+Operands = Sequence[Value] | Mapping[str, Operand]
 
 
 class Builder:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from pptc.ir.analysis import constant_of
 from pptc.ir.core import Block, Op, Value
+from pptc.ir.signature import GRID_OPS, spmd_role
 from pptc.ir.types import INDEX, ScalarType
 
 _DEPTH = 32
@@ -95,8 +96,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "arith.remui": _rem,
     }
 )
-_WIDENING = ("arith.index_cast", "arith.extsi", "arith.trunci")
-_NATURAL_ARGUMENTS = ("block_idx", "block_num", "subblock_idx")
+_CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
 
 
 @dataclass
@@ -119,8 +119,10 @@ class Ranges:
             return self._argument(value, depth)
         if op.name in _RULES:
             return _RULES[op.name](*(self.of(x, depth) for x in op.operands))
-        if op.name in _WIDENING:
+        if op.name in _CASTS and not _is_flag(op.operands[0]):
             return self.of(op.operands[0], depth)
+        if op.name in GRID_OPS:
+            return NATURAL
         if op.name == "arith.select":
             a, b = (self.of(x, depth) for x in op.operands[1:])
             return Range(min(a.low, b.low), max(a.high, b.high))
@@ -134,7 +136,7 @@ class Ranges:
             return ANY
         if parent.name == "scf.for" and value.index == 0:
             return self.induction(parent, depth)
-        if parent.name == "func.func" and spmd_role(parent, value.index) in _NATURAL_ARGUMENTS:
+        if parent.name == "func.func" and spmd_role(parent, value.index):
             return NATURAL
         return ANY
 
@@ -160,23 +162,24 @@ class Ranges:
         return self.of(loop.operand("lower")).high < self.of(loop.operand("upper")).low
 
 
+def _is_flag(value: Value) -> bool:
+    return isinstance(value.type, ScalarType) and value.type.bits == 1
+
+
 def _fitted(found: Range, value: Value) -> Range:
     """`found`, or all values of the type when it does not fit the type."""
     assert isinstance(value.type, ScalarType)
     bits = value.type.bits
-    if value.type.bits == 1:
+    if bits == 1:
         return Range(0, 1)
+    if value.type.kind == "uint":
+        return ANY
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     if found.low >= low and found.high <= high:
         return found
-    if value.type.bits == INDEX.bits:
+    if bits == INDEX.bits:
         return found.clamp()
     return Range(low, high)
-
-
-def spmd_role(function: Op, argument: int) -> str | None:
-    """What the SPMD argument `argument` of a function stands for, or None for an ordinary argument."""
-    raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

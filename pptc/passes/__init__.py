@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pptc.passes.base import Pass
+from pptc.passes.canonicalize import Canonicalize
+from pptc.passes.collapse_k import CollapseK
+from pptc.passes.forward_moves import ForwardMoves
+from pptc.passes.hoist_loads import HoistLoads
+from pptc.passes.promote_tiles import PromoteTiles
+from pptc.passes.strip_rows import StripRows
 
-_ALL: tuple[type[Pass], ...] = ()
+_ALL: tuple[type[Pass], ...] = (
+    Canonicalize,
+    PromoteTiles,
+    ForwardMoves,
+    CollapseK,
+    HoistLoads,
+    StripRows,
+)
 
 PASSES: Mapping[str, type[Pass]] = MappingProxyType({kind.name: kind for kind in _ALL})
