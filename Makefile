@@ -73,7 +73,8 @@ $(BENCH): $(BUILT)
 	@touch $@
 
 build/asan/build.ninja: $(PACKAGES) runtime_c/CMakeLists.txt
-	cmake -S runtime_c -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPPTRT_TESTS=ON -DPPTRT_SANITIZE=ON
+	cmake -S runtime_c -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPPTRT_TESTS=ON \
+	  -DPPTRT_SANITIZE=ON -DPPTRT_WERROR=ON
 
 .PHONY: help man demo test matrix lint c-test bench deps clean distclean
 .DELETE_ON_ERROR:
