@@ -1,6 +1,6 @@
-"""What a chip asks of a user's tiles beyond the dialect: aligned addresses and rows, and spaces that are large enough.
+"""What is asked of a user's tiles beyond their types: all with addr or none, aligned, and within their memory spaces.
 
-Called once on the user's module. Ascend targets make errors of the findings, every other target warnings.
+Called once on the user's module. What only the chip minds is an error for Ascend targets and a warning elsewhere.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from pptc.diag import Diagnostic, Sink
+from pptc.diag import Diagnostic, Note, Sink
 from pptc.ir.analysis import constant_of
 from pptc.ir.core import Op, functions
 from pptc.ir.types import BOX_BYTES, TileType
@@ -39,16 +39,37 @@ def generation(module: Op, override: str | None = None) -> str:
 
 
 def check_chip(module: Op, sink: Sink, arch: str | None = None, strict: bool = False) -> None:
-    """Report tiles that the chip has no room for or that it cannot address; as errors when `strict`."""
+    """Report mixed levels, and tiles that the chip has no room for or cannot address (errors when `strict`)."""
     chip = generation(module, arch)
     for function in functions(module):
-        for op in function.walk():
-            if op.name != "pto.alloc_tile":
-                continue
+        tiles = [
+            op
+            for op in function.walk()
+            if op.name == "pto.alloc_tile" and "tile.private" not in op.attributes
+        ]
+        _one_level(tiles, sink)
+        for op in tiles:
             for code, warning, message in (*_misaligned(op), *_overflow(op, chip)):
-                severity = ("error", None) if strict else ("warning", GROUP)
-                found = code if strict else warning
-                sink.report(Diagnostic(found, message, op.span, None, (), op.loc, *severity))
+                if strict:
+                    sink.error(code, message, op.span, location=op.loc)
+                else:
+                    sink.report(
+                        Diagnostic(
+                            warning, message, op.span, location=op.loc, severity="warning", group=GROUP
+                        )
+                    )
+
+
+def _one_level(tiles: list[Op], sink: Sink) -> None:
+    """A kernel places all of its tiles or none."""
+    placed = next((op for op in tiles if op.group("addr")), None)
+    if placed is None:
+        return
+    for op in tiles:
+        if not op.group("addr"):
+            notes = (Note("this tile has an addr", placed.span),)
+            message = "this alloc_tile has no addr, but others of the kernel have one"
+            sink.error("P0211", message, op.span, notes=notes, location=op.loc)
 
 
 Finding = tuple[str, str, str]

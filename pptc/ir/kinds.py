@@ -255,7 +255,7 @@ def not_yet(name: str, *allowed: str) -> Rule:
     def check(op: Op) -> Iterator[Problem]:
         word = plain(attribute(op, name))
         if word is not None and word not in allowed:
-            yield Problem("P0106", f"{op.name} with {name} = {word} is not supported yet")
+            yield Problem("P0106", f"{op.name} with {name} = {word} is not supported yet", f"={name}")
 
     return check
 

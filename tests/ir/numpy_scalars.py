@@ -20,7 +20,14 @@ DTYPES = {
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
     **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)}, **{f"ui{n}": f"uint{n}" for n in (8, 16, 32, 64)},
 }  # fmt: skip
-COMPARE = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+COMPARE = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
 
 
 def dtype(elem: ScalarType) -> Any:
@@ -52,7 +59,9 @@ def to_float(value: Fraction, to: ScalarType, rounding: str, saturate: bool) -> 
     smallest = Fraction(float(info.smallest_subnormal))
     quantum = smallest
     if value:
-        binade = Fraction(2) ** (math.floor(math.log2(abs(value))) if abs(value) > Fraction(1, 2**1000) else -1000)
+        binade = Fraction(2) ** (
+            math.floor(math.log2(abs(value))) if abs(value) > Fraction(1, 2**1000) else -1000
+        )
         while binade > abs(value):
             binade /= 2
         while binade * 2 <= abs(value):
@@ -111,7 +120,11 @@ class NumpyScalars:
 
         exact = np.frompyfunc(one, 2, 1)(wide_a, wide_b)
         bits = a.dtype.itemsize * 8
-        return np.vectorize(lambda v: v % 2**bits, otypes=[np.uint64])(exact).astype(f"u{a.dtype.itemsize}").view(a.dtype)
+        return (
+            np.vectorize(lambda v: v % 2**bits, otypes=[np.uint64])(exact)
+            .astype(f"u{a.dtype.itemsize}")
+            .view(a.dtype)
+        )
 
     def max(self, a: Array, b: Array) -> Array:
         return np.frompyfunc(self._larger, 2, 1)(a, b).astype(a.dtype)
@@ -180,7 +193,11 @@ class NumpyScalars:
     def _each(function: Any, a: Array, b: Array) -> Array:
         bits = a.dtype.itemsize * 8
         exact = np.frompyfunc(function, 2, 1)(a.astype(object), b.astype(object))
-        return np.vectorize(lambda v: v % 2**bits, otypes=[np.uint64])(exact).astype(f"u{a.dtype.itemsize}").view(a.dtype)
+        return (
+            np.vectorize(lambda v: v % 2**bits, otypes=[np.uint64])(exact)
+            .astype(f"u{a.dtype.itemsize}")
+            .view(a.dtype)
+        )
 
     def convert(self, a: Array, to: ScalarType, rounding: str, saturate: bool) -> Array:
         if to.name in ("f32", "f64") and a.dtype.kind == "f":

@@ -30,8 +30,26 @@ def edges(elem: ScalarType) -> Any:
         special = [0, 1, 2, 3, 7, info.max, info.max - 1, info.min, info.min + 1, info.max // 2]
         drawn = random.integers(info.min, info.max, 14, dtype=dtype(elem), endpoint=True)
         return np.concatenate([np.array(special, dtype(elem)), drawn])
-    tiny, large = (np.array(x).astype(dtype(elem)).astype(np.float32) for x in ({"f16": 6e-8}.get(elem.name, 1e-40), 6e4))
-    special = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, tiny, -tiny, large, -large, 88.5, -103.0, 3.0]
+    tiny, large = (
+        np.array(x).astype(dtype(elem)).astype(np.float32) for x in ({"f16": 6e-8}.get(elem.name, 1e-40), 6e4)
+    )
+    special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        np.inf,
+        -np.inf,
+        np.nan,
+        tiny,
+        -tiny,
+        large,
+        -large,
+        88.5,
+        -103.0,
+        3.0,
+    ]
     values = np.concatenate([np.array(special, np.float32), random.normal(0, 10, 15).astype(np.float32)])
     return values.astype(dtype(elem)).astype(np.float32)
 
@@ -55,7 +73,9 @@ def assert_close(row: OpDef, found: Any, expected: Any, elem: ScalarType) -> Non
     with np.errstate(all="ignore"):
         unit = {"f16": 2.0**-10, "bf16": 2.0**-7}.get(elem.name, 2.0**-23)
         spacing = np.maximum(np.exp2(np.floor(np.log2(np.abs(expected)))) * unit, smallest(elem))
-        allowed = row.tolerance.ulps * spacing + row.tolerance.relative * np.abs(expected) + row.tolerance.absolute
+        allowed = (
+            row.tolerance.ulps * spacing + row.tolerance.relative * np.abs(expected) + row.tolerance.absolute
+        )
         close = np.abs(found - expected) <= allowed
     same = (found == expected) & ((expected != 0) | (np.signbit(found) == np.signbit(expected)))
     good = same | (np.isnan(found) & np.isnan(expected)) | (close & (allowed > 0) & np.isfinite(expected))
@@ -88,7 +108,9 @@ def test_folded_recipe_is_reference(row: OpDef, elem: ScalarType) -> None:
         values = values.T
     with np.errstate(all="ignore"):
         lines = np.moveaxis(values, axis, 0)
-        total = np.full(lines.shape[1:], np.asarray(row.meaning.identity(elem)).astype(values.dtype), values.dtype)
+        total = np.full(
+            lines.shape[1:], np.asarray(row.meaning.identity(elem)).astype(values.dtype), values.dtype
+        )
         for line in lines:
             total = row.meaning.combine(B, total, line)
         found = rounded(np.expand_dims(total, axis), elem)
@@ -118,7 +140,23 @@ def conversion_inputs(source: ScalarType, to: ScalarType) -> Any:
     values = edges(source)
     if source.is_float:
         limits = [] if to.is_float else [float(np.iinfo(dtype(to)).max), float(np.iinfo(dtype(to)).min)]
-        halves = [0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, 3.7, -3.7, 65519.0, 65520.0, 3.4e38, 5e-8, 1e-41, 1.0009766, 1.0014648]
+        halves = [
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            -2.5,
+            0.49999997,
+            3.7,
+            -3.7,
+            65519.0,
+            65520.0,
+            3.4e38,
+            5e-8,
+            1e-41,
+            1.0009766,
+            1.0014648,
+        ]
         near = [x + d for x in limits for d in (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 300.0)]
         with np.errstate(all="ignore"):
             more = np.array(halves + near, np.float32).astype(dtype(source)).astype(np.float32)
@@ -157,7 +195,9 @@ def test_products() -> None:
     for name, more in (("", {}), (".acc", {"start": start}), (".bias", {"bias": bias})):
         row = OPS[f"pto.tmatmul{name}"]
         assert isinstance(row.meaning, Contract) and row.reference
-        np.testing.assert_allclose(row.reference(left, right, **more), expected + sum(more.values()), rtol=1e-5)
+        np.testing.assert_allclose(
+            row.reference(left, right, **more), expected + sum(more.values()), rtol=1e-5
+        )
     big = np.full((1, 70000), -128, np.int8)
     exact = OPS["pto.tmatmul"].reference(big, big.T)  # type: ignore[misc]
     assert exact.dtype == np.int32 and exact[0, 0] == 70000 * 128 * 128
