@@ -119,7 +119,7 @@ def test_folded_recipe_is_reference(row: OpDef, elem: ScalarType) -> None:
     assert_close(row, found, expected, elem)
 
 
-@pytest.mark.parametrize("row", [row for row in REDUCTIONS], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", REDUCTIONS, ids=lambda row: row.name)
 def test_reduction_of_nothing_is_its_identity(row: OpDef) -> None:
     assert isinstance(row.meaning, RowReduce | ColumnReduce) and row.reference
     empty = np.zeros((4, 0) if isinstance(row.meaning, RowReduce) else (0, 4), np.float32)
