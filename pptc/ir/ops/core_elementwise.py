@@ -255,7 +255,12 @@ _COMPARE = core_row(
     results=(Result("result", BOOL_TENSOR),),
     attributes=(
         Attribute(
-            "predicate", "enum", values=_PREDICATES, required=True, aliases=("comparison", "relation", "op")
+            "predicate",
+            "enum",
+            values=_PREDICATES,
+            required=True,
+            aliases=("comparison", "relation", "op"),
+            doc="what is asked",
         ),
     ),
     reference=lambda op, symbols, x, y: _ORDER[op.attributes["predicate"]](x, y),
@@ -340,9 +345,9 @@ _IOTA = core_row(
     results=(Result("result", INDEX_TENSOR),),
     format="attr-dict `:` type($result)",
     attributes=(
-        Attribute("axis", "int", default=IntAttr(0)),
-        Attribute("start", "int", default=IntAttr(0)),
-        Attribute("step", "int", default=IntAttr(1)),
+        Attribute("axis", "int", default=IntAttr(0), doc="the axis along which it counts"),
+        Attribute("start", "int", default=IntAttr(0), doc="the first value"),
+        Attribute("step", "int", default=IntAttr(1), doc="the difference of neighbours"),
     ),
     derived=False,
     reference=_iota_values,

@@ -128,9 +128,9 @@ _SHAPES = (
         X,
         _transposed,
         attributes=(
-            Attribute("permutation", "ints"),
-            Attribute("dim0", "int"),
-            Attribute("dim1", "int"),
+            Attribute("permutation", "ints", doc="the axis of x for each axis of the result"),
+            Attribute("dim0", "int", doc="one of two axes to swap"),
+            Attribute("dim1", "int", doc="the other"),
         ),
         reference=lambda op, symbols, x: np.transpose(x, _permutation(op, x.ndim)),
     ),
@@ -154,7 +154,7 @@ _SLICE = core_row(
     attributes=(
         Attribute("offsets", "any", required=True, doc="one per axis: a number, a dim or an index"),
         Attribute("sizes", "ints", required=True, doc="the shape of the result"),
-        Attribute("strides", "ints", required=True, doc="steps in elements of each axis"),
+        Attribute("strides", "ints", required=True, doc="one step per axis, in elements"),
     ),
     format="$x ` ` mixed($indices, offsets) $sizes $strides attr-dict `:` type($x) `->` type($result)",
 )
@@ -179,7 +179,7 @@ _CONCAT = core_row(
     "The parts one behind the other on an axis.",
     (Operand("parts", TENSOR, arity="many"),),
     _joined,
-    attributes=(Attribute("axis", "int", default=IntAttr(0), aliases=("dim",)),),
+    attributes=(Attribute("axis", "int", default=IntAttr(0), aliases=("dim",), doc="the axis that grows"),),
     reference=lambda op, symbols, *parts: np.concatenate(parts, integer(op, "axis")),
 )
 
@@ -220,9 +220,9 @@ _SPLIT = core_row(
     _split,
     results=(Result("parts", TENSOR, "many"),),
     attributes=(
-        Attribute("axis", "int", default=IntAttr(0), aliases=("dim",)),
-        Attribute("sizes", "ints", aliases=("split_sizes", "sections")),
-        Attribute("num_splits", "int"),
+        Attribute("axis", "int", default=IntAttr(0), aliases=("dim",), doc="the axis that is cut"),
+        Attribute("sizes", "ints", aliases=("split_sizes", "sections"), doc="the extents of the parts"),
+        Attribute("num_splits", "int", doc="the number of equal parts"),
     ),
     reference=_split_arrays,
 )
@@ -256,7 +256,7 @@ def look_up(name: str, doc: str, operands: tuple[str, str], derive: Any, axis: b
         doc,
         (Operand(data, TENSOR), Operand(index, INDEX_TENSOR)),
         derive,
-        attributes=(Attribute("axis", "int", default=IntAttr(0)),) if axis else (),
+        attributes=(Attribute("axis", "int", default=IntAttr(0), doc="the axis looked up"),) if axis else (),
         reference=lambda op, symbols, x, i: _taken(op, x, i, axis_in(x.ndim, integer(op, "axis") or 0)),
     )
 

@@ -172,7 +172,7 @@ _CAUSAL_MASK = core_row(
         Operand("column_positions", INDEX_TENSOR, arity="optional"),
     ),
     _masked,
-    attributes=(Attribute("fill", "float", default=_float(-10000.0)),),
+    attributes=(Attribute("fill", "float", default=_float(-10000.0), doc="what hides a score"),),
 )
 
 

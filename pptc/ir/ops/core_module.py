@@ -70,8 +70,8 @@ _PARAMETERS = (
         name="core.param",
         doc="Names a read-only tensor of the module. With a value it is in place, otherwise in a file under a key.",
         attributes=(
-            Attribute("sym_name", "string", required=True),
-            Attribute("type", "type", required=True),
+            Attribute("sym_name", "string", required=True, doc="its name"),
+            Attribute("type", "type", required=True, doc="a static tensor type"),
             Attribute("value", "any", doc="`dense<..>`; absent: the parameter is external"),
             Attribute("file", "string", doc="relative to the module; absent: what --params says"),
             Attribute("key", "string", doc="the name in the file; absent: the name of the parameter"),
@@ -83,7 +83,7 @@ _PARAMETERS = (
         name="core.get",
         doc="The tensor of a parameter.",
         results=(Result("result", TENSOR),),
-        attributes=(Attribute("param", "symbol", required=True),),
+        attributes=(Attribute("param", "symbol", required=True, doc="a core.param of the module"),),
         format="$param attr-dict `:` type($result)",
         pure=True,
         rules=(known_attributes, checked_by(_parameter_type)),
@@ -158,7 +158,7 @@ _STATES = (
         doc="The extent of an axis as a scalar.",
         operands=(Operand("x", SHAPED),),
         results=(Result("result", INDEX_SCALAR),),
-        attributes=(Attribute("axis", "int", required=True),),
+        attributes=(Attribute("axis", "int", required=True, doc="negative ones count from the back"),),
         format="$x `,` $axis attr-dict `:` type($x) `->` type($result)",
         pure=True,
         rules=(known_attributes, checked_by(_dim)),
@@ -223,7 +223,7 @@ _LAUNCH = OpDef(
     ),
     results=(Result("outs", TENSOR, "many"),),
     attributes=(
-        Attribute("callee", "symbol", required=True),
+        Attribute("callee", "symbol", required=True, doc="a tile kernel of the module"),
         Attribute("grid", "any", required=True, doc="the number of blocks: a number, a dim or an index"),
     ),
     format="$callee `grid` mixed($blocks, grid, parentheses) (`ins` `(` $ins^ `:` type($ins) `)`)? "

@@ -117,7 +117,7 @@ _ARGMAX = core_row(
     _position,
     results=(Result("result", INDEX_TENSOR),),
     attributes=(
-        Attribute("axis", "int", default=IntAttr(-1)),
+        Attribute("axis", "int", default=IntAttr(-1), doc="the axis that goes"),
         Attribute("keepdims", "unit", doc="an extent of 1 stays in place of the axis"),
     ),
     derived=False,
@@ -146,7 +146,7 @@ _SOFTMAX = core_row(
     "e^(x - max) / sum e^(x - max) over an axis, in f32.",
     (Operand("x", FLOAT_TENSOR),),
     _normalised,
-    attributes=(Attribute("axis", "int", default=IntAttr(-1)),),
+    attributes=(Attribute("axis", "int", default=IntAttr(-1), doc="the axis whose elements sum to 1"),),
     reference=_softmax,
     tolerance=ACCUMULATED,
 )
