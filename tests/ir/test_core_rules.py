@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pptc.ir.lazy import ml_dtypes
@@ -207,6 +207,7 @@ def concrete(written: str, binding: dict[str, int]) -> TensorType:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
+@settings(max_examples=12)
 @given(binding=BINDINGS)
 def test_derived_types_are_those_of_numpy(case, binding):
     types = [concrete(written, binding) for written in case.operands]
@@ -243,6 +244,7 @@ def compare(op: Any, arrays: list[Any], expected: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
+@settings(max_examples=12)
 @given(binding=BINDINGS)
 def test_symbolic_types_become_the_concrete_ones(case, binding):
     op = make(case.name, case.operands, case.attributes, case.results)
