@@ -62,18 +62,13 @@ def _spelled(match: re.Match[str], operands: Mapping[str, Operand]) -> str:
 
 def _listed(names: tuple[str, ...], operands: Mapping[str, Operand], mark: str) -> str:
     """Operands in a comma list, or with no mark their types; other names are attributes."""
+    fixed = any(operands[name].arity == "one" for name in names if name in operands)
     text = ""
     for name in names:
         operand = operands.get(name)
-        item = f"{mark}{name}" if mark else "T"
-        if operand is None:
-            item = name.upper() if mark else "T"
-        elif operand.arity == "many":
-            item += ", .."
+        item = f"%{name}" if operand else name.upper()
+        item = item if mark else "T"
+        item += ", .." if operand and operand.arity == "many" else ""
         comma = ", " if text else ""
-        text += (
-            f"[{comma}{item}]"
-            if operand and operand.arity == "optional" and len(names) > 1
-            else f"{comma}{item}"
-        )
+        text += f"[{comma}{item}]" if fixed and operand and operand.arity == "optional" else f"{comma}{item}"
     return text

@@ -20,7 +20,8 @@ A format is a string of directives. Blanks between them mean nothing; every lite
                            the trait "derived-results" reads `T` and `(A, B)` as the operands' types, and infers the
                            results'
     attr-dict              `{key = value, ..}` of the attributes that the format does not spell elsewhere,
-                           default-valued ones omitted; nothing when none is left. Unknown keys are kept
+                           default-valued ones omitted; nothing when none is left. Unknown keys are kept. A second
+                           one is read, never written
     attr-dict-with-keyword the same after the word `attributes`
     mixed($a, name)        `[%i, 4, (B)]`: operands of group `a` and constants in one list. The attribute `name` is a
                            ListAttr with UNIT where an operand stands, IntAttr or DimAttr where a constant does

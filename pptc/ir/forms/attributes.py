@@ -305,11 +305,15 @@ class Mixed(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Dictionary(Plain):
-    """attr-dict, or with `keyword` attr-dict-with-keyword; `elsewhere` are the attributes that other elements spell."""
+    """attr-dict, or with `keyword` attr-dict-with-keyword; `elsewhere` are the attributes that other elements spell.
+
+    A `silent` one, the second of a format, is read but never written.
+    """
 
     row: OpDef
     elsewhere: frozenset[str]
     keyword: str | None = None
+    silent: bool = False
 
     def starts(self, cursor: Cursor) -> bool:
         """A dictionary, or the keyword, is here."""
@@ -329,7 +333,7 @@ class Dictionary(Plain):
 
     def present(self, op: Op) -> bool:
         """Something is left to be written."""
-        return bool(self._left(op))
+        return not self.silent and bool(self._left(op))
 
     def _left(self, op: Op) -> dict[str, Attr]:
         return {
@@ -344,7 +348,7 @@ class Dictionary(Plain):
 
     def print(self, writer: Writer, op: Op) -> None:
         """Write what is left."""
-        left = self._left(op) if op.attributes else {}
+        left = self._left(op) if op.attributes and not self.silent else {}
         if left:
             if self.keyword:
                 writer.put(self.keyword, "word")

@@ -127,10 +127,13 @@ class _Compiler:
         raise ValueError(f"{self.row.name}: unknown directive `{word}`")
 
     def _with_dictionaries(self, elements: list[Element]) -> tuple[Element, ...]:
-        """Dictionaries leave out what the other elements spell."""
+        """Dictionaries leave out what the other elements spell; the first one writes what is left."""
         spelled = frozenset(name for element in elements for name in element.spells)
+        first = next((element for element in elements if isinstance(element, Dictionary)), None)
         return tuple(
-            Dictionary(self.row, spelled, element.keyword) if isinstance(element, Dictionary) else element
+            replace(element, elsewhere=spelled, silent=element is not first)
+            if isinstance(element, Dictionary)
+            else element
             for element in _close_types(elements)
         )
 

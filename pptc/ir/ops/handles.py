@@ -223,6 +223,7 @@ def _reinterpret(name: str, doc: str) -> OpDef:
 def _valid_extent(name: str, doc: str) -> OpDef:
     return OpDef(
         name=name,
+        since="0.57",
         doc=doc,
         operands=(Operand("src", TILE),),
         results=(Result("result", INDEX_VALUE),),
@@ -257,6 +258,7 @@ HANDLES = (
     ),
     OpDef(
         name="pto.subview",
+        since="0.57",
         doc="The window of a tile at `offsets`; it shares the tile's memory and has a valid region of its own.",
         operands=(
             Operand("source", TILE),
@@ -267,7 +269,7 @@ HANDLES = (
         results=(Result("result", TILE),),
         attributes=(Attribute("sizes", "ints", required=True, doc="rows and columns of the window"),),
         format=(
-            "$source `[` $offsets `]` `sizes` $sizes (`valid` `[` $valid_row^ `,` $valid_col `]`)? attr-dict "
+            "$source `[` $offsets `]` `sizes` $sizes (`valid` `[` list($valid_row, $valid_col)^ `]`)? attr-dict "
             "`:` type($source) `->` type($result)"
         ),
         pure=True,
@@ -286,6 +288,7 @@ HANDLES = (
     ),
     OpDef(
         name="pto.get_validshape",
+        since="0.57",
         doc="The valid rows and columns of a tile.",
         operands=(Operand("source", TILE),),
         results=(Result("rows", INDEX_VALUE), Result("columns", INDEX_VALUE)),

@@ -135,10 +135,7 @@ def column_reduce(
 
 
 _BINARY = Attribute("isBinary", "bool", default=False, doc="whether the chip adds in a tree")
-_COLUMN_SUM = (
-    "`ins` `(` $src (`,` $tmp^ attr-dict)? `:` type($src) (`,` type($tmp)^)? `)` "
-    "`outs` `(` $dst `:` type($dst) `)` attr-dict"
-)
+_COLUMN_SUM = dps(("src", "tmp"), inside=True) + " attr-dict"
 
 ROWS = table(
     (row_reduce(*reduction) for reduction in _REDUCTIONS),
