@@ -177,7 +177,7 @@ def _print(frame: Frame, op: Op) -> Results:
             shown = value.read(value.v_row, value.v_col)
         else:
             shown = value.base.array[value.places(*value.extents)]
-        frame.output(np.array2string(shown.astype(np.float64), precision=4, threshold=1 << 20))
+        frame.output(np.array2string(shown.astype(np.float64), precision=4, threshold=1 << 20) + "\n")
     return None
 
 

@@ -51,15 +51,16 @@ def _accumulate(function: Callable[..., Any]) -> Reference:
     )
 
 
-def _fold(function: Callable[[Any, Any], Any], identity: Identity) -> Reference:
-    """A maximum or minimum along an axis, element by element."""
+def _extreme(function: Callable[..., Any], identity: Identity, strong_zero: float) -> Reference:
+    """The largest or smallest along an axis; NumPy leaves open which zero wins, so that is settled afterwards."""
 
     def reference(x: Any, axis: int) -> Any:
-        shape = [1 if i == axis else n for i, n in enumerate(x.shape)]
-        best = np.full(shape, identity(numeric.scalar_type(x.dtype)), x.dtype)
-        for position in range(x.shape[axis]):
-            best = function(best, x.take([position], axis))
-        return best
+        start = np.asarray(identity(numeric.scalar_type(x.dtype)), x.dtype)
+        best = function(x, axis=axis, keepdims=True, initial=start)
+        if x.dtype.kind != "f":
+            return best
+        strong = ((x == 0) & (np.signbit(x) == np.signbit(strong_zero))).any(axis=axis, keepdims=True)
+        return np.where(best == 0, np.where(strong, strong_zero, -strong_zero), best)
 
     return reference
 
@@ -78,9 +79,9 @@ _REDUCTIONS: tuple[tuple[str, str, Any, Recipe, Identity, Reference, Tolerance],
     ("prod", "the product of", "mul", lambda b, x, y: b.mul(x, y), lambda elem: 1,
      _accumulate(lambda *a, **k: np.prod(*a, **k)), _ORDER),
     ("max", "the largest of (a NaN wins)", "max", lambda b, x, y: b.max(x, y), _lowest,
-     _fold(numeric.maximum, _lowest), EXACT),
+     _extreme(lambda *a, **k: np.max(*a, **k), _lowest, 0.0), EXACT),
     ("min", "the smallest of (a NaN wins)", "min", lambda b, x, y: b.min(x, y), _highest,
-     _fold(numeric.minimum, _highest), EXACT),
+     _extreme(lambda *a, **k: np.min(*a, **k), _highest, -0.0), EXACT),
 )  # fmt: skip
 
 _COMMON = (in_spaces, supported_elements, unboxed("src", "dst"), same_elements("src", "dst"))
