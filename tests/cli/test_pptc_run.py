@@ -1,0 +1,126 @@
+"""The command pptc-run, on the interpreter and on compiled kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Call
+
+ARGUMENTS = ("-i", "x=50xf32=random:1", "-i", "y=50xf32=random:2", "-i", "z=50xf32=zeros", "-i", "n=50")
+
+GRID = """\
+module attributes {pto.target_arch = "a2a3"} {
+  func.func @mark(%z: !pto.ptr<f32>, %__pypto_spmd_block_idx: i32, %__pypto_spmd_block_num: i32) {
+    %c1 = arith.constant 1 : index
+    %i = arith.index_cast %__pypto_spmd_block_idx : i32 to index
+    %n = arith.index_cast %__pypto_spmd_block_num : i32 to index
+    %v = arith.sitofp %__pypto_spmd_block_idx : i32 to f32
+    %view = pto.make_tensor_view %z, shape = [%c1, %n], strides = [%n, %c1] : !pto.tensor_view<?x?xf32>
+    %c0 = arith.constant 0 : index
+    %part = pto.partition_view %view, offsets = [%c0, %i], sizes = [%c1, %c1] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<1x1xf32>
+    %t = pto.alloc_tile : !pto.tile_buf<vec, 1x8xf32, valid=1x1>
+    pto.texpands ins(%v : f32) outs(%t : !pto.tile_buf<vec, 1x8xf32, valid=1x1>)
+    pto.tstore ins(%t : !pto.tile_buf<vec, 1x8xf32, valid=1x1>) outs(%part : !pto.partition_tensor_view<1x1xf32>)
+    return
+  }
+}
+"""
+
+
+@pytest.fixture(params=["ref", "avx2", "image"])
+def run(request: pytest.FixtureRequest, call: Call):  # type: ignore[no-untyped-def]
+    """Runs k.pto interpreted, compiled on the fly, and from a shared object."""
+    if request.param == "image":
+        assert call("pptc", "k.pto").status == 0
+        return lambda *words: call("pptc-run", "k.so", *words)
+    return lambda *words: call("pptc-run", "-t", request.param, "k.pto", *words)
+
+
+def test_arrays_go_in_and_come_out(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    result = run(*ARGUMENTS, "-o", "z=z.npy", "-o", "x=x.npy", "-o", "y=y.npy")
+    assert result.status == 0, result.err
+    x, y, z = (np.load(folder / f"{name}.npy") for name in "xyz")
+    assert (z == x + y).all() and x.any()
+    again = run("-i", "x=x.npy", "-i", "y=y.npy", "-i", "z=z.npy", "-i", "n=50", "--expect", "z=z.npy")
+    assert again.status == 0 and "largest difference 0" in again.out
+
+
+def test_a_comparison_that_fails_names_the_element(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    run(*ARGUMENTS, "-o", "z=z.npy")
+    wanted = np.load(folder / "z.npy")
+    wanted[7] += 1
+    np.save(folder / "z.npy", wanted)
+    result = run(*ARGUMENTS, "--expect", "z=z.npy")
+    assert result.status == 6 and "z[7] is " in result.err and "[P0601]" in result.err
+    assert run(*ARGUMENTS, "--expect", "z=z.npy", "--atol=1.1").status == 0
+
+
+def test_report(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    result = run(*ARGUMENTS, "--json", "--repeat=3", "--report=report.json", "-o", "z=z.npy")
+    report = json.loads(result.out)
+    assert report == json.loads((folder / "report.json").read_text())
+    assert {"section", "target", "device", "seconds", "outputs", "degradations"} <= set(report)
+    assert len(report["seconds"]) == 3 and report["outputs"]["z"]["shape"] == [50]
+    assert list(report["outputs"]) == ["z"]
+
+
+@pytest.mark.parametrize("target", ["ref", "avx2"])
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_blocks_of_a_grid(call: Call, folder: Path, target: str, threads: str) -> None:
+    (folder / "g.pto").write_text(GRID)
+    result = call(
+        "pptc-run",
+        "-t",
+        target,
+        "g.pto",
+        "--grid=5",
+        f"--threads={threads}",
+        "-i",
+        "z=5xf32=-1",
+        "-o",
+        "z=z.npy",
+    )
+    assert result.status == 0, result.err
+    assert np.load(folder / "z.npy").tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        ([], 2, "P0301"),
+        (["k.pto", "k.pto"], 2, "P0301"),
+        (["k.pto"], 2, "P0306"),
+        (["k.pto", "-i", "q=1"], 2, "P0306"),
+        (["k.pto", *ARGUMENTS, "-i", "x=1xf32=zeros"], 2, "P0301"),
+        (["k.pto", *ARGUMENTS[:-1], "n=99999999999"], 2, "P0306"),
+        (["k.pto", "-i", "x"], 2, "P0301"),
+        (["k.pto", *ARGUMENTS, "-o", "n=n.npy"], 2, "P0306"),
+        (["k.pto", *ARGUMENTS, "--expect", "z=none.npy"], 3, "P0302"),
+        (["k.pto", *ARGUMENTS, "-o", "z=none/z.npy"], 3, "P0303"),
+        (["k.pto", *ARGUMENTS, "--grid=0"], 2, "P0301"),
+        (["k.pto", *ARGUMENTS, "--rtol=x"], 2, "P0301"),
+        (["k.pto", *ARGUMENTS, "--entry=none"], 1, "P0103"),
+        (["none.pto", *ARGUMENTS], 3, "P0302"),
+        (["none.so", *ARGUMENTS], 3, "P0302"),
+        (["broken.so", *ARGUMENTS], 3, "P0304"),
+        (["text.so", *ARGUMENTS], 3, "P0304"),
+        (["k.so", "-t", "avx2", *ARGUMENTS], 2, "P0301"),
+    ],
+)  # fmt: skip
+def test_faults(call: Call, folder: Path, words: list[str], status: int, code: str) -> None:
+    call("pptc", "k.pto")
+    image = (folder / "k.so").read_bytes()
+    (folder / "broken.so").write_bytes(image[: len(image) // 2])
+    (folder / "text.so").write_text("not an image")
+    result = call("pptc-run", *words)
+    assert (result.status, result.out) == (status, "")
+    assert f"[{code}]" in result.err and "Traceback" not in result.err
+
+
+def test_help_and_version(call: Call) -> None:
+    assert call("pptc-run", "--version").out.startswith("pptc-run ")
+    assert "--expect" in call("pptc-run", "--help").out
