@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pptc.ir.attrs import Attr
 from pptc.ir.core import Block, Op, Region, Value
 
 
@@ -15,6 +16,12 @@ def difference(a: Op, b: Op) -> str | None:
     return _Comparison().op(a, b)
 
 
+def _said(op: Op) -> dict[str, Attr]:
+    """The attributes that say something: one with its default value is as good as absent."""
+    defaults = {declared.name: declared.default for declared in op.definition.attributes}
+    return {name: value for name, value in op.attributes.items() if value != defaults.get(name)}
+
+
 class _Comparison:
     """One walk over two ops; `twins` maps values and blocks of the first to those of the second."""
 
@@ -26,7 +33,7 @@ class _Comparison:
         if a.definition is not b.definition:
             return f"{a.name} against {b.name}"
         for what, left, right in (
-            ("attributes", a.attributes, b.attributes),
+            ("attributes", _said(a), _said(b)),
             ("operand groups", a.segments, b.segments),
             ("location", a.loc, b.loc),
             ("result types", [v.type for v in a.results], [v.type for v in b.results]),

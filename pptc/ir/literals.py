@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 
 from pptc.ir.attrs import FloatAttr
@@ -14,9 +15,22 @@ _MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52, "f8E4M3FN": 3, "f8E5M2"
 _PACK = {F16: ("<e", "<H"), F32: ("<f", "<I"), F64: ("<d", "<Q")}
 
 
+_NUMBER = re.compile(r"[+-]?(?:0x[0-9A-Fa-f]+|\d+(?P<fraction>\.\d*(?:[eE][+-]?\d+)?)?)")
+
+
+def is_number(text: str) -> bool:
+    """True for what the language calls a number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def plain_integer(text: str) -> int:
+    """The value of an integer literal; decimal ones may begin with zeros."""
+    return int(text, 16 if "x" in text else 10)
+
+
 def parse_integer(text: str, type: ScalarType | None) -> int:
     """The integer of a literal, wrapped to its type; both the signed and the unsigned range are accepted."""
-    value = int(text, 0)
+    value = plain_integer(text)
     if type is None:
         return value
     low = -(1 << (type.bits - 1)) if type.kind != "uint" else 0

@@ -20,6 +20,7 @@ from pptc.ir.types import (
     MemRefType,
     MultiTileType,
     PartType,
+    PoisonType,
     PtrType,
     ScalarType,
     StateType,
@@ -411,5 +412,6 @@ _PRINTERS: Mapping[type[Type], Callable[[Any], str]] = MappingProxyType(
         MemRefType: _print_memref,
         VectorType: _print_vector,
         FunctionType: _print_function,
+        PoisonType: lambda t: "an unknown type",
     }
 )

@@ -24,13 +24,22 @@ from pptc.ir.attrs import (
     TypeAttr,
     UnitAttr,
 )
-from pptc.ir.literals import float_value, parse_float, parse_integer, print_float, print_shortest
+from pptc.ir.literals import (
+    float_value,
+    is_number,
+    parse_float,
+    parse_integer,
+    plain_integer,
+    print_float,
+    print_shortest,
+)
 from pptc.ir.spell import print_type
 from pptc.ir.symbols import DimSyntaxError, parse_dim, print_expression
-from pptc.ir.syntax import Node, SyntaxFault
+from pptc.ir.syntax import MUTE, Node, SyntaxFault
 from pptc.ir.types import (
     F64,
     I1,
+    POISON,
     SCALARS,
     FunctionType,
     ScalarType,
@@ -101,7 +110,8 @@ def parse_attribute(node: Node, names: Names) -> Attr:
     """The attribute that a node spells; SyntaxFault when it spells none."""
     reader = _READERS.get(node.type)
     if reader is None:
-        raise SyntaxFault("P0006", f"`{node.text}` is not an attribute", node.start, node.end)
+        code = MUTE if node.type == "ERROR" else "P0006"
+        raise SyntaxFault(code, f"`{node.text}` is not an attribute", node.start, node.end)
     return reader(node, names)
 
 
@@ -119,6 +129,8 @@ def parse_dictionary(node: Node, names: Names) -> dict[str, Attr]:
 def parse_number(text: str, type: Type | None, start: int = 0) -> Attr:
     """A number literal of a scalar type; without a type an integer stays untyped and a float is f64."""
     try:
+        if not is_number(text):
+            raise SyntaxFault("P0009", f"`{text}` is not a number", 0, len(text))
         if isinstance(type, ScalarType) and (type.is_float or "." in text):
             if not type.is_float:
                 raise SyntaxFault("P0009", f"{text} is not an integer, but {type.name} is", 0, len(text))
@@ -131,7 +143,8 @@ def parse_number(text: str, type: Type | None, start: int = 0) -> Attr:
         if type is None and "." in text:
             return parse_float(text, F64)
         if type is not None and not isinstance(type, ScalarType):
-            raise SyntaxFault("P0009", f"a number cannot have the type {print_type(type)}", 0, len(text))
+            code = MUTE if type == POISON else "P0009"
+            raise SyntaxFault(code, f"a number cannot have the type {print_type(type)}", 0, len(text))
         value = parse_integer(text, type)
         return bool(value) if type == I1 else IntAttr(value, type)
     except SyntaxFault as fault:
@@ -193,7 +206,9 @@ def _read_array(node: Node, names: Names) -> Attr:
         raise SyntaxFault("P0006", f"unknown element type `{head.strip()}`", node.start, node.end)
     items = [item.strip() for item in values.split(",")] if values.strip() else []
     try:
-        return ArrayAttr(elem, tuple({"true": 1, "false": 0}.get(item) or int(item, 0) for item in items))
+        return ArrayAttr(
+            elem, tuple({"true": 1, "false": 0}.get(item) or plain_integer(item) for item in items)
+        )
     except ValueError:
         raise SyntaxFault("P0006", "an array holds integers", node.start, node.end) from None
 

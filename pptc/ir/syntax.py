@@ -39,6 +39,10 @@ class Node:
         return f"<{self.type} {self.text!r} {self.start}:{self.end}>"
 
 
+MUTE = ""
+"""The code of a fault that follows from one reported already."""
+
+
 class SyntaxFault(Exception):
     """A statement, type or attribute that does not stand as it should; `start` and `end` delimit the caret."""
 
@@ -102,7 +106,9 @@ class Cursor:
 
 
 def unexpected(node: Node, wanted: str, hint: str | None = None) -> SyntaxFault:
-    """The fault of a node that stands where `wanted` should."""
+    """The fault of a node that stands where `wanted` should; an ERROR node has been reported, so that its fault is mute."""
+    if node.type == "ERROR":
+        return SyntaxFault(MUTE, "")
     return SyntaxFault("P0007", f"expected {wanted}, found {describe(node)}", node.start, node.end, hint)
 
 

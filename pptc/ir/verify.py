@@ -52,6 +52,8 @@ class _Verifier:
             problems = list(_row_problems(op)) or [p for rule in op.definition.rules for p in rule(op)]
             for problem in problems:
                 self._report(op, problem)
+        if "symbols" in op.definition.traits:
+            self._symbols(op)
         outside = self.visible
         if "isolated" in op.definition.traits:
             self.visible = {}
@@ -75,6 +77,18 @@ class _Verifier:
             for problem_op, problem in _terminator_problems(op, block):
                 self._report(problem_op, problem)
         self._hide(made)
+
+    def _symbols(self, module: Op) -> None:
+        """A name stands once among the ops of a module."""
+        first: dict[Attr, Op] = {}
+        for region in module.regions:
+            for op in (op for block in region.blocks for op in block):
+                name = op.attributes.get("sym_name")
+                if name is not None and first.setdefault(name, op) is not op:
+                    notes = (Note("first defined here", first[name].span),)
+                    span = _find(op, rf"@{re.escape(str(name))}(?![\w$.])", 0)
+                    message = f"@{name} is defined twice in the module"
+                    self.sink.report(Diagnostic("P0104", message, span, None, notes, op.loc))
 
     def _hide(self, values: Sequence[Value]) -> None:
         for value in values:

@@ -67,7 +67,10 @@ class ModuleBuilder:
 
     def report(self, code: str, message: str, node: Node, hint: str | None = None) -> None:
         """Collect a fault that does not keep the op from being read."""
-        self.sink.error(code, message, Span(self.source, node.start, node.end), hint=hint)
+        self.sink.error(code, message, self._spot(node.start, node.end), hint=hint)
+
+    def _spot(self, start: int, end: int) -> Span:
+        return Span(self.source, start, end)
 
     def successor(self, node: Node) -> Block:
         """The block that a `^label` names."""
@@ -156,6 +159,7 @@ class ModuleBuilder:
             self._fault(unknown_op(name, head, self.rows))
             self._spoil(node, cursor)
             return None
+        left = self.left
         if "symbols" in row.traits:
             self._enter_architecture(cursor.items)
         draft = Draft(row, node, self._count_names(node.text))
@@ -175,6 +179,7 @@ class ModuleBuilder:
             op.loc = read_location(location, self.aliases)
         if op.regions:
             end_regions(op, self.rows)
+            self._set_left(left)
         return op
 
     def _form(self, row: OpDef) -> Form:
@@ -242,8 +247,7 @@ class ModuleBuilder:
 
     def _fault(self, fault: SyntaxFault) -> None:
         if fault.code:
-            span = Span(self.source, fault.start, fault.end)
-            self.sink.error(fault.code, fault.message, span, hint=fault.hint)
+            self.sink.error(fault.code, fault.message, self._spot(fault.start, fault.end), hint=fault.hint)
 
     def _spoil(self, node: Node, cursor: Cursor) -> None:
         """Names of a faulty statement become poisoned; its regions are still read for their own faults."""
@@ -293,18 +297,17 @@ class ModuleBuilder:
     def _new_type(self, node: Node) -> Type:
         text = node.text
         self.types[text] = POISON  # ends cycles of aliases
+        alias = text[0] == "!" and _ALIAS.fullmatch(text)
         try:
-            type = (
-                self._aliased(node)
-                if text[0] == "!" and _ALIAS.fullmatch(text)
-                else parse_type(text, self.left)
-            )
-        except SyntaxFault:
-            unclosed = self.source.text[node.end : node.end + 1] == "<"
-            if unclosed:
-                fault = SyntaxFault("P0005", f"the `<` behind {text} is not closed", len(text), len(text) + 1)
-            self._fault(fault.moved(node.start))
+            type = self._aliased(node) if alias else parse_type(text, self.left)
+        except SyntaxFault as fault:
+            if self.source.text[node.end : node.end + 1] == "<":
+                del self.types[text]
+                raise SyntaxFault(
+                    "P0005", f"the `<` of {text} is not closed", node.end, node.end + 1
+                ) from None
             type = POISON
+            self._fault(fault.moved(node.start))
         self.types[text] = type
         return type
 

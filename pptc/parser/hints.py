@@ -31,7 +31,7 @@ def syntax_diagnostic(
             "P0001", "`}` closes nothing", span, "remove it, or look for a `{` that is missing above"
         )
     message = f"expected {_listed(expected)}, found `{token.text}`"
-    return Diagnostic("P0001", message, span, _hint(token, expected, opener), _notes(source, opener))
+    return Diagnostic("P0001", message, span, _hint(source, token, expected, opener), _notes(source, opener))
 
 
 def unclosed_diagnostic(source: Source, end: Node, opener: Node | None) -> Diagnostic:
@@ -57,13 +57,14 @@ def _listed(expected: Sequence[str]) -> str:
     return " or ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _hint(token: Node, expected: Sequence[str], opener: Node | None) -> str | None:
+def _hint(source: Source, token: Node, expected: Sequence[str], opener: Node | None) -> str | None:
+    entries = "entries of a dictionary are `key = value`, separated by commas"
     if "NAME" in expected and "BIND" in expected:
+        if opener is not None and "\n" not in source.text[opener.start : token.start]:
+            return entries
         if token.type == "SSA":
             return "a statement that defines values begins with `%name =` and an op"
         if token.type == "WORD":
             return "ops are written with their dialect, as in `pto.tadd` or `arith.addi`"
         return "a file holds `module { .. }` with functions inside"
-    if opener is not None and opener.type == "LDICT" and "COMMA" in expected:
-        return "entries of a dictionary are `key = value`, separated by commas"
-    return None
+    return entries if opener is not None and opener.type == "LDICT" and "COMMA" in expected else None

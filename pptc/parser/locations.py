@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pptc.diag import UserLocation
+from pptc.ir.literals import plain_integer
 from pptc.ir.spell_attrs import parse_string
 from pptc.ir.syntax import Node
 
@@ -18,7 +19,7 @@ def read_location(node: Node, aliases: Mapping[str, Node]) -> UserLocation | Non
 def _places(node: Node, aliases: Mapping[str, Node], seen: frozenset[str]) -> Iterator[UserLocation]:
     if node.type == "file":
         name, line, column = node.children
-        yield UserLocation(parse_string(name.text), int(line.text), int(column.text))
+        yield UserLocation(parse_string(name.text), plain_integer(line.text), plain_integer(column.text))
     elif node.type == "ATTR":
         target = aliases.get(node.text)
         if target is not None and node.text not in seen:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import lark
+from lark.grammar import Rule
 
 from pptc.diag import Sink, Source
 from pptc.ir.syntax import Node
@@ -194,7 +195,15 @@ class _Run:
         return not self.source.text[before : token.start].strip()
 
     def _accepts(self, terminal: str) -> bool:
-        return terminal in self.state.parse_conf.states[self.state.state_stack[-1]]
+        """True when the automaton would shift the terminal here, after the reductions that it asks for."""
+        table, stack = self.state.parse_conf.states, list(self.state.state_stack)
+        while terminal in table[stack[-1]]:
+            rule = table[stack[-1]][terminal][1]
+            if not isinstance(rule, Rule):
+                return True
+            del stack[len(stack) - len(rule.expansion) :]
+            stack.append(table[stack[-1]][rule.origin.name][1])
+        return False
 
     def _expected(self) -> list[str]:
         return sorted(
@@ -217,11 +226,20 @@ class _Run:
         elif token.type in _OPENERS:
             self.open += 1
 
+    def _is_dictionary(self, value: object, token: Node) -> bool:
+        """A brace with the faulty token right behind it on its line was meant to open a dictionary."""
+        opens = isinstance(value, Node) and value.type == "LBRACE"
+        return opens and "\n" not in self.source.text[value.start : token.start]  # type: ignore[attr-defined]
+
     def _unwind(self, token: Node) -> int:
         """Back to a place between or within statements; how many braces were open in what is given up."""
         states, values = self.state.state_stack, self.state.value_stack
         given_up = 0
-        while not self._accepts("NAME") and not self._accepts("ERROR") and len(states) > 1:
+        if values and self._is_dictionary(values[-1], token):
+            states.pop()
+            values.pop()
+            given_up += 1
+        while not self._accepts("BIND") and len(states) > 1:
             states.pop()
             value = values.pop()
             given_up += isinstance(value, Node) and value.type in _OPENERS

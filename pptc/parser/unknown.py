@@ -30,9 +30,9 @@ def unknown_op(name: str, node: Node, rows: Mapping[str, OpDef]) -> SyntaxFault:
         )
     if name in KNOWN:
         return SyntaxFault("P0106", f"`{name}` is not supported yet", node.start, node.end)
-    close = difflib.get_close_matches(name, [*rows, *KNOWN], 1, 0.8)
-    if _LOWER_FAMILIES.match(name) and not close:
+    if _LOWER_FAMILIES.match(name):
         family = "a VMI op" if name.startswith("pto.vmi.") else "a VPTO micro-instruction"
         return SyntaxFault("P0107", f"`{name}` is {family}, not a tile op", node.start, node.end)
+    close = difflib.get_close_matches(name, [*rows, *KNOWN], 1, 0.8)
     hint = f"did you mean `{close[0]}`?" if close else "pptc --list-ops lists the ops"
     return SyntaxFault("P0105", f"unknown op `{name}`", node.start, node.end, hint)

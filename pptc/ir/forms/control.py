@@ -23,6 +23,7 @@ from pptc.ir.forms.type_lists import (
     read_results,
     read_types,
 )
+from pptc.ir.literals import plain_integer
 from pptc.ir.opdef import OpDef
 from pptc.ir.syntax import Cursor, Node, SyntaxFault
 from pptc.ir.types import I64, INDEX, Type
@@ -199,7 +200,7 @@ class Switch(Plain):
         draft.result_types = read_results(reader, cursor) if cursor.accept("->") else []
         cases: list[int] = []
         while cursor.accept("case"):
-            cases.append(int(cursor.expect_type("INT", "the number of the case").text, 0))
+            cases.append(plain_integer(cursor.expect_type("INT", "the number of the case").text))
             draft.regions.append(reader.region(take_region(cursor)))
         cursor.expect("default")
         draft.regions.insert(0, reader.region(take_region(cursor)))

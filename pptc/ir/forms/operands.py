@@ -100,6 +100,9 @@ class Values(Plain):
         return next((split for split in splits if _fits(self.operands, split, values)), splits[0])
 
     def _wrong_count(self, count: int, begin: Node, cursor: Cursor) -> SyntaxFault:
+        following = cursor.peek()
+        if following.type in ("SSA", "ERROR") and count:
+            return unexpected(following, "`,`")
         least = sum(operand.arity == "one" for operand in self.operands)
         most = len(self.operands)
         open_ended = any(operand.arity == "many" for operand in self.operands)

@@ -115,8 +115,17 @@ def _result_types(draft: Draft, op: Op) -> list[Type]:
     for result in draft.row.results:
         spelled = draft.types.get(result.name)
         if spelled is None:
-            return list(draft.row.infer(op)) if draft.row.infer else types
+            return _inferred(draft, op)
         types += spelled
+    return types
+
+
+def _inferred(draft: Draft, op: Op) -> list[Type]:
+    types = list(draft.row.infer(op)) if draft.row.infer else []
+    if len(types) < sum(result.arity == "one" for result in draft.row.results):
+        raise SyntaxFault(
+            "P0007", "the text does not say the type of the result", draft.node.start, draft.node.end
+        )
     return types
 
 

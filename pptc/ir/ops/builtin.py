@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pptc.ir.attrs import Attr, SymbolAttr, TypeAttr
+from pptc.ir.attrs import SymbolAttr, TypeAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.core_checks import call_types, check_call, check_function, check_module
 from pptc.ir.opdef import Attribute, Kind, OpDef, Operand, Problem, Result, table
@@ -55,13 +55,6 @@ def _differ(
 
 def _module_rule(op: Op) -> Iterator[Problem]:
     yield from check_module(op)
-    seen: set[Attr] = set()
-    for inner in op.body:
-        name = inner.attributes.get("sym_name")
-        if name in seen:
-            yield Problem("P0104", f"@{name} is defined twice in the module")
-        if name is not None:
-            seen.add(name)
 
 
 def _function_rule(op: Op) -> Iterator[Problem]:
