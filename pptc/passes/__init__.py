@@ -10,7 +10,9 @@ from pptc.passes.canonicalize import Canonicalize
 from pptc.passes.collapse_k import CollapseK
 from pptc.passes.forward_moves import ForwardMoves
 from pptc.passes.hoist_loads import HoistLoads
+from pptc.passes.plan_memory import PlanMemory
 from pptc.passes.promote_tiles import PromoteTiles
+from pptc.passes.residency import Residency
 from pptc.passes.strip_rows import StripRows
 
 _ALL: tuple[type[Pass], ...] = (
@@ -20,6 +22,8 @@ _ALL: tuple[type[Pass], ...] = (
     CollapseK,
     HoistLoads,
     StripRows,
+    Residency,
+    PlanMemory,
 )
 
 PASSES: Mapping[str, type[Pass]] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -27,3 +27,55 @@ reduction that it depends on. In a phase all sinks (tstores, row reductions, wri
 subviews of whole tiles) of a column block are evaluated before any of them is stored. Residency makes sure
 that no view is read in a later phase than a store that may change it.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pptc.ir.core import Op, functions
+from pptc.passes.base import Pass, PassContext
+from pptc.passes.homes import HOME, STRIP, Home, is_private
+from pptc.passes.row_homes import Rows
+from pptc.passes.whole_homes import home_of_whole_tile
+
+
+@dataclass(frozen=True)
+class Residency(Pass):
+    """`views`: read loaded tiles in place where that is safe. `dear`: from which cost on, in additions, a value that
+    a later phase of its row needs again is kept instead of computed twice.
+    """
+
+    name: ClassVar[str] = "residency"
+    views: bool = True
+    dear: int = 6
+
+    def run(self, module: Op, context: PassContext) -> bool:
+        """Apply the pass to every function."""
+        changed = False
+        for function in functions(module):
+            number = 0
+            for loop in [op for op in function.walk() if STRIP in op.attributes]:
+                number = Rows(loop, self.views, self.dear).assign(number)
+            for alloc in _whole_tiles(function):
+                _set(alloc, home_of_whole_tile(alloc, context.machine, self.views))
+            changed |= any(HOME in op.attributes for op in function.walk())
+        return changed
+
+
+def _whole_tiles(function: Op) -> list[Op]:
+    """The private tiles that are not rows of a strip loop."""
+    return [
+        op
+        for op in function.walk()
+        if op.name == "pto.alloc_tile" and is_private(op) and not _is_row(op) and HOME not in op.attributes
+    ]
+
+
+def _is_row(alloc: Op) -> bool:
+    return alloc.parent is not None and STRIP in alloc.parent.attributes
+
+
+def _set(alloc: Op, home: Home) -> None:
+    if home != "arena":
+        alloc.attributes[HOME] = home

@@ -20,7 +20,8 @@ from pptc.ir.analysis import (
 )
 from pptc.ir.core import Op, Value
 from pptc.ir.ops.handles import view_layout
-from pptc.passes.handles import Extent
+from pptc.ir.rewrite import move_before
+from pptc.passes.handles import Extent, equal, extents_of
 from pptc.passes.homes import is_private
 from pptc.passes.tile_values import is_whole_window
 
@@ -49,11 +50,11 @@ def is_direct(handle: Value) -> bool:
 
 
 def is_plain(op: Op) -> bool:
-    """True for a move that only copies: no attribute says more than its default."""
+    """True for a move that only copies: no declared attribute says more than its default, but hints."""
     for key, value in op.attributes.items():
         declared = op.definition.attribute(key)
-        if declared is None or (value != declared.default and key not in ("layout", "stPhase")):
-            return key.startswith("tile.")
+        if declared is not None and value != declared.default and key not in ("layout", "stPhase"):
+            return False
     return True
 
 
@@ -133,23 +134,84 @@ def drop_handles(tile: Value) -> None:
         use.op.erase()
 
 
-def stays_unchanged(pointer: Value, start: Op, ends: list[Op]) -> bool:
-    """True when nothing is stored through `pointer` from `start` to the last of `ends`, all inside of its block."""
-    block = start.block
-    assert block is not None
-    places = [ancestor_in(end, block) for end in ends]
-    if any(place is None for place in places):
-        return False
+def span(start: Op, ends: list[Op]) -> list[Op] | None:
+    """The ops of the block of `start` from it to the last that is or holds one of `ends`; None if one is elsewhere."""
+    assert start.block is not None
     last = start
-    for place in places:
-        assert place is not None
+    for end in ends:
+        place = ancestor_in(end, start.block)
+        if place is None:
+            return None
         if place is not last and comes_before(last, place):
             last = place
-    op: Op | None = start
-    while op is not None:
-        if pointer in stored_pointers(op):
+    found = [start]
+    while found[-1] is not last and found[-1].next is not None:
+        found.append(found[-1].next)
+    return found
+
+
+def stays_unchanged(pointer: Value, start: Op, ends: list[Op]) -> bool:
+    """True when nothing is stored through `pointer` from `start` to the last of `ends`, all inside of its block."""
+    ops = span(start, ends)
+    return ops is not None and not any(pointer in stored_pointers(op) for op in ops)
+
+
+def is_covered(tile: Value, writer: Op) -> bool:
+    """True when no reader of a tile looks at more columns than its writer fills, nor at more rows."""
+    written = next(extents_of(use.value) for use in uses(writer) if use.writes)
+    for use in tile_uses(tile):
+        if not use.reads:
+            continue
+        read = extents_of(use.value)
+        if (
+            written is None
+            or read is None
+            or not (equal(read[1], written[1]) and _fits_rows(use, read[0], written[0]))
+        ):
             return False
-        if op is last:
-            return True
-        op = op.next
+    return True
+
+
+def _fits_rows(use: Use, read: Extent, written: Extent) -> bool:
+    return equal(read, written) or (read == 1 and not is_direct(use.value))
+
+
+def late_readers(tile: Value) -> list[Op]:
+    """The readers of a tile, and of tiles that only copy it: they may end up reading it in place."""
+    found: dict[Op, None] = {}
+    pending = [tile]
+    while pending:
+        for op in readers(pending.pop()):
+            found[op] = None
+            if op.name in ("pto.tmov", "pto.textract") and only_writer(op.operand("dst")) is op:
+                pending.append(root_tile(op.operand("dst")))
+    return list(found)
+
+
+def is_readable_in_place(writer: Op) -> bool:
+    """True when the source of a tload or textract can be read in vectors from where it is."""
+    if not is_plain(writer):
+        return False
+    if writer.name != "pto.tload":
+        return True
+    part = matrix_part(writer.operand("src"))
+    return part is not None and part.strides[1] == 1
+
+
+def expose(part: Value, anchor: Op) -> bool:
+    """Move the pure ops that make a part in front of `anchor`, as far as they stand after it in its block."""
+    assert anchor.block is not None
+    chain: list[Op] = []
+    pending = [part]
+    while pending:
+        op = pending.pop().op
+        if op is None or op.block is not anchor.block or op in chain or not comes_before(anchor, op):
+            continue
+        if not op.definition.pure:
+            return False
+        chain.append(op)
+        pending += op.operands
+    for op in anchor.block:
+        if op in chain:
+            move_before(op, anchor)
     return True

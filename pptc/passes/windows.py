@@ -7,7 +7,7 @@ from dataclasses import replace
 from pptc.ir.builder import Builder, Operand
 from pptc.ir.core import Value
 from pptc.ir.ranges import difference, same_value
-from pptc.ir.types import PartType
+from pptc.ir.types import PartType, element_type
 from pptc.passes.handles import Extent, as_value
 from pptc.passes.tile_facts import MatrixPart, matrix_part, view_shape
 
@@ -85,3 +85,19 @@ def _are_apart(x: MatrixPart, y: MatrixPart, axis: int) -> bool:
     first = x if apart >= 0 else y
     size = first.sizes[axis]
     return isinstance(size, int) and abs(apart) >= size
+
+
+def may_be_in_place(a: Value, b: Value) -> bool:
+    """True when two parts may be windows of one array that a caller passes twice: one element type and shape."""
+    if element_type(a.type) != element_type(b.type):
+        return False
+    here, there = view_shape(a), view_shape(b)
+    if here is None or there is None or len(here) != len(there):
+        return True
+    return not any(_differ(x, y) for x, y in zip(here, there, strict=True))
+
+
+def _differ(x: Extent, y: Extent) -> bool:
+    """True for different numbers, and for one row against a number of rows that only the caller knows."""
+    numbers = [extent for extent in (x, y) if isinstance(extent, int)]
+    return x != y if len(numbers) == 2 else numbers == [1]

@@ -1,0 +1,168 @@
+"""Where private tiles of more than one row live: in place, packed, in the accumulators, or as bytes."""
+
+from __future__ import annotations
+
+from pptc.ir.analysis import (
+    comes_before,
+    handle_source,
+    readers,
+    root_pointer,
+    root_tile,
+    stored_pointers,
+    tile_uses,
+    uses,
+    writers,
+)
+from pptc.ir.core import Op, Value
+from pptc.ir.machine import Machine
+from pptc.ir.opdef import Contract
+from pptc.ir.types import PartType, TileType, element_type
+from pptc.passes.handles import tile_type
+from pptc.passes.homes import STRIP, Home, tile_of
+from pptc.passes.panels import panel_of
+from pptc.passes.tile_facts import (
+    expose,
+    is_covered,
+    is_direct,
+    is_plain,
+    is_readable_in_place,
+    late_readers,
+    matrix_part,
+    only_writer,
+    span,
+)
+from pptc.passes.windows import may_be_in_place
+
+_COPIES = ("pto.tload", "pto.tmov", "pto.textract")
+
+
+def home_of_whole_tile(alloc: Op, machine: Machine, views: bool) -> Home:
+    """The home of a private tile that is no row of a strip loop."""
+    type, tile = tile_of(alloc), alloc.result
+    writer = only_writer(tile)
+    if writer is None:
+        return "arena"
+    if type.space == "acc":
+        return "accumulator" if _goes_straight_to_memory(tile, writer) else "arena"
+    if type.space == "right":
+        return "panel" if _is_packable(tile, writer, machine) else "arena"
+    return "view" if views and _is_view(alloc, writer) else "arena"
+
+
+def _is_packable(tile: Value, writer: Op, machine: Machine) -> bool:
+    """True when all readers are products of the micro-kernel and the writer only copies."""
+    if writer.name not in _COPIES or not is_plain(writer) or panel_of(machine, tile_type(tile).elem) is None:
+        return False
+    if not is_direct(next(use.value for use in uses(writer) if use.writes)):
+        return False
+    for use in tile_uses(tile):
+        if use.op is writer:
+            continue
+        meaning = use.op.definition.meaning
+        if not isinstance(meaning, Contract) or use.declared.name != meaning.rhs or not is_direct(use.value):
+            return False
+    return True
+
+
+def _is_view(alloc: Op, writer: Op) -> bool:
+    """True when the tile may be read where its only writer reads: nothing changes that while the tile lives."""
+    tile = alloc.result
+    if writer.name not in _COPIES or writer.block is not alloc.block or not is_readable_in_place(writer):
+        return False
+    if not is_direct(writer.operand("dst")) or not is_covered(tile, writer):
+        return False
+    if not all(_is_cut(use.value) for use in tile_uses(tile)):
+        return False
+    if writer.name == "pto.tload":
+        return _memory_stays(writer, late_readers(tile))
+    return _source_tile_stays(writer, late_readers(tile))
+
+
+def _is_cut(handle: Value) -> bool:
+    """True when a handle is its root or a window of it."""
+    while (op := handle.op) is not None and (source := handle_source(op)) is not None:
+        if op.name != "pto.subview":
+            return False
+        handle = source
+    return True
+
+
+def _source_tile_stays(writer: Op, ends: list[Op]) -> bool:
+    """True when the source is a private tile that is made anew with every value."""
+    source = writer.operand("src")
+    made, root = only_writer(source), root_tile(source).op
+    if (
+        made is None
+        or root is None
+        or not is_direct(source)
+        or tile_type(source).elem != tile_type(writer.operand("dst")).elem
+    ):
+        return False
+    return root.block is made.block and span(writer, ends) is not None
+
+
+def _memory_stays(load: Op, ends: list[Op]) -> bool:
+    """True when no store from the load to the last reader may reach the loaded window.
+
+    Other pointers never overlap, but an output may be the very array that is read where ops go row by row.
+    """
+    source = load.operand("src")
+    ops = span(load, ends)
+    if ops is None:
+        return False
+    for op in ops:
+        if root_pointer(source) in stored_pointers(op):
+            return False
+        for loop in (inner for inner in op.walk() if STRIP in inner.attributes):
+            if any(may_be_in_place(part, source) for part in _stored_parts(loop)):
+                return False
+    return True
+
+
+def _stored_parts(loop: Op) -> list[Value]:
+    return [
+        use.value
+        for op in loop.body
+        for use in uses(op)
+        if use.writes and isinstance(use.value.type, PartType)
+    ]
+
+
+def _goes_straight_to_memory(tile: Value, product: Op) -> bool:
+    """True for an acc tile that one tmatmul makes and one plain tstore takes to an array that is only written."""
+    meaning = product.definition.meaning
+    if not isinstance(meaning, Contract) or meaning.start or meaning.bias:
+        return False
+    found = readers(tile)
+    if len(found) != 1 or found[0].name != "pto.tstore" or len(writers(tile)) != 1:
+        return False
+    store = found[0]
+    part = matrix_part(store.operand("dst"))
+    if (
+        part is None
+        or part.strides[1] != 1
+        or store.block is not product.block
+        or not comes_before(product, store)
+    ):
+        return False
+    if element_type(store.operand("dst").type) != tile_type(tile).elem or not is_plain(store):
+        return False
+    if not (is_direct(store.operand("src")) and is_covered(tile, product)):
+        return False
+    return _is_only_written(store, product) and expose(store.operand("dst"), product)
+
+
+def _is_only_written(store: Op, product: Op) -> bool:
+    """True when the kernel reads nothing from the stored array, and writes nothing else to it before the store."""
+    pointer = root_pointer(store.operand("dst"))
+    function = next(op for op in store.ancestors() if op.name == "func.func")
+    for op in function.walk():
+        for use in uses(op):
+            if use.reads and not isinstance(use.value.type, TileType) and root_pointer(use.value) is pointer:
+                return False
+    between = product.next
+    while between is not None and between is not store:
+        if pointer in stored_pointers(between):
+            return False
+        between = between.next
+    return True
