@@ -41,8 +41,8 @@ def run_kernel(
     arguments that do not fit, P0602 for a fault of the kernel.
     """
     function = find_kernel(module, entry)
-    named = _bind(function, arguments)
     with np.errstate(all="ignore"):
+        named = _bind(function, arguments)
         for block in range(grid):
             place = Grid(block, grid)
             values = [value if value is not None else place.role(role) for value, role in named]

@@ -19,7 +19,7 @@ from pptc.ir.types import element_type
 
 Array = Any
 
-_DEEPEST_CALL = 100
+_DEEPEST_CALL = 50
 
 
 def run_function(frame: Frame, function: Op, arguments: Sequence[Any]) -> list[Any]:

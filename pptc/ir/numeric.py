@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pptc.diag import fail
 from pptc.ir.floats import numpy_type
 from pptc.ir.lazy import ml_dtypes, np
 from pptc.ir.scalars import compute_type
@@ -21,7 +22,9 @@ def has_array_type(elem: ScalarType) -> bool:
 
 
 def dtype_of(elem: ScalarType) -> Any:
-    """The NumPy dtype of an element type; an i1 is a bool, an index an int64."""
+    """The NumPy dtype of an element type; an i1 is a bool, an index an int64. Raises CompileError P0402."""
+    if not has_array_type(elem):
+        raise fail("P0402", f"the reference interpreter has no arrays of {elem.name}")
     return np.dtype(numpy_type(elem))
 
 

@@ -416,6 +416,15 @@ def test_control_flow_calls_and_blocks() -> None:
     assert y[2] == 80
 
 
+def test_endless_recursion_is_a_fault() -> None:
+    text = "func.func @k(%n: i32) {\n func.call @k(%n) : (i32) -> ()\n return\n}"
+    assert "without end" in fault(module(text), "P0602", n=1)
+
+
+def test_element_types_without_arrays_are_refused() -> None:
+    fault(Kernel(x="*!pto.hif8"), "P0402", x=np.zeros(4, np.uint8))
+
+
 def test_prints_only_for_a_listener() -> None:
     k = Kernel(x="*i32")
     t = k.tile("2x8xi32", valid="2x3")

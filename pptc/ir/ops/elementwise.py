@@ -199,7 +199,7 @@ UNARY = (
     ),
     unary(
         "tile.tanh", "dst = the hyperbolic tangent of src.", lambda b, x: b.tanh(x), _wide(lambda x: np.tanh(x)),
-        dtypes=FLOATS, tolerance=_near(4, _SERIES),
+        dtypes=FLOATS, tolerance=_near(3, _SERIES),
     ),
     unary(
         "pto.tsqrt", "dst = the square root of src.", lambda b, x: b.sqrt(x), lambda x: np.sqrt(x),
