@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pptc.diag import fail
+from pptc.ir.machine import MatrixTile
 
 
 def targets_text() -> str:
@@ -47,7 +48,7 @@ def target_info(name: str) -> str:
         if field.name not in ("matrix", "pipelines", "facts")
     )
     blocks = {
-        "matrix": {key: str(value) for key, value in machine.matrix.items()},
+        "matrix": {key: _register_block(tile) for key, tile in machine.matrix.items()},
         "facts": {key: str(value) for key, value in machine.facts.items()},
         "pipelines": dict(machine.pipelines),
     }
@@ -55,6 +56,11 @@ def target_info(name: str) -> str:
         f"{title}:\n" + "".join(f"  {k}: {v}\n" for k, v in block.items()) for title, block in blocks.items()
     )
     return "".join(f"{key}: {value}\n" for key, value in rows) + "".join(nested)
+
+
+def _register_block(tile: MatrixTile) -> str:
+    dot = f", groups of {tile.group} by {tile.instruction}" if tile.instruction else ""
+    return f"{tile.rows} rows x {tile.vectors} vectors{dot}"
 
 
 def _fact(value: object) -> str:

@@ -8,8 +8,11 @@ from types import MappingProxyType
 from pptc.passes.base import Pass
 from pptc.passes.canonicalize import Canonicalize
 from pptc.passes.collapse_k import CollapseK
+from pptc.passes.expand_math import ExpandMath
 from pptc.passes.forward_moves import ForwardMoves
 from pptc.passes.hoist_loads import HoistLoads
+from pptc.passes.legalize_floats import LegalizeFloats
+from pptc.passes.lower_tiles import LowerTiles
 from pptc.passes.plan_memory import PlanMemory
 from pptc.passes.promote_tiles import PromoteTiles
 from pptc.passes.residency import Residency
@@ -24,6 +27,9 @@ _ALL: tuple[type[Pass], ...] = (
     StripRows,
     Residency,
     PlanMemory,
+    LowerTiles,
+    ExpandMath,
+    LegalizeFloats,
 )
 
 PASSES: Mapping[str, type[Pass]] = MappingProxyType({kind.name: kind for kind in _ALL})
