@@ -56,8 +56,16 @@ def _expression(dim: Dim) -> str:
     if dim.op == "*":
         return "*".join(map(_operand, dim.args))
     if dim.op == "floordiv":
-        return " floordiv ".join(map(_operand, dim.args))
+        return _quotient(*dim.args)
     return f"{dim.op}({', '.join(map(_expression, dim.args))})"
+
+
+def _quotient(dividend: Dim, divisor: Dim) -> str:
+    """Rounded up where the dividend holds one less than the divisor."""
+    last = dividend.args[-1] if isinstance(dividend, DimExpr) and dividend.op == "+" else None
+    if isinstance(divisor, int) and last == divisor - 1:
+        return f"{_operand(sub(dividend, last))} ceildiv {divisor}"
+    return f"{_operand(dividend)} floordiv {_operand(divisor)}"
 
 
 def _operand(dim: Dim) -> str:
@@ -85,7 +93,7 @@ class DimSyntaxError(ValueError):
 MAXIMUM_TEXT = 1000
 MAXIMUM_DEPTH = 50
 MAXIMUM_INTEGER = 2**63 - 1
-_TOKEN = re.compile(r"\s*(\d+|[A-Za-z_]\w*|[-+*(),]|$)", re.ASCII)
+_TOKEN = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\?\d+|[-+*(),]|$)", re.ASCII)
 _PRODUCTS: Mapping[str, Callable[[Dim, Dim], Dim]] = MappingProxyType(
     {"*": mul, "floordiv": floordiv, "ceildiv": ceildiv}
 )
@@ -175,7 +183,7 @@ class _Reader:
             return inner
         if token.isdigit():
             return self.number()
-        if token.isidentifier() and token not in _PRODUCTS:
+        if token.startswith("?") or (token.isidentifier() and token not in _PRODUCTS):
             return Symbol(self.advance())
         raise DimSyntaxError("expected a number, a symbol, max, min or '('", self.offset)
 
