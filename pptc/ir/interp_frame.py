@@ -25,7 +25,7 @@ class Grid:
 
 @dataclass
 class Frame:
-    """The state of a running block: its memory spaces, and the values of the function that runs."""
+    """The state of a running block: its memory spaces, the events raised and not yet waited for, and the values."""
 
     module: Op
     grid: Grid
@@ -33,11 +33,14 @@ class Frame:
     output: Callable[[str], None] | None
     depth: int = 0
     arenas: dict[str, Arena] = field(default_factory=dict)
+    events: dict[tuple[str, ...], int] = field(default_factory=dict)
     values: dict[Value, Any] = field(default_factory=dict)
 
     def call(self) -> Frame:
         """A frame for a called function: the same memory, other values."""
-        return Frame(self.module, self.grid, self.poison, self.output, self.depth + 1, self.arenas)
+        return Frame(
+            self.module, self.grid, self.poison, self.output, self.depth + 1, self.arenas, self.events
+        )
 
     def arena(self, name: str) -> Arena:
         """The bytes of a memory space."""

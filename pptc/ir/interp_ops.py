@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from pptc.ir import numeric
-from pptc.ir.attrs import SymbolAttr
+from pptc.ir.attrs import EnumAttr, SymbolAttr
 from pptc.ir.core import Block, Op, functions, symbol_name
 from pptc.ir.interp_frame import Frame, Handler, Results, fault
 from pptc.ir.interp_memory import MEMORY_HANDLERS
-from pptc.ir.kinds import keywords, sources
+from pptc.ir.kinds import keywords, plain, sources
 from pptc.ir.lazy import np
 from pptc.ir.opdef import ColumnReduce, Contract, Map, RowReduce, Spread, Window
 from pptc.ir.storage import MemoryFault, Tile
@@ -187,6 +187,28 @@ def _nothing(frame: Frame, op: Op) -> Results:
     return None
 
 
+def _event(op: Op) -> tuple[str, ...]:
+    """What names an event: the two ends and its number."""
+    return tuple(
+        str(plain(value)) for _, value in sorted(op.attributes.items()) if isinstance(value, EnumAttr)
+    )
+
+
+def _raise_event(frame: Frame, op: Op) -> Results:
+    event = _event(op)
+    frame.events[event] = frame.events.get(event, 0) + 1
+    return None
+
+
+def _wait_for_event(frame: Frame, op: Op) -> Results:
+    """Program order has satisfied it, unless nothing ever raises it: a chip would hang."""
+    event = _event(op)
+    if not frame.events.get(event):
+        raise fault(op, "P0602", f"{op.name} waits for an event that nothing before it raises")
+    frame.events[event] -= 1
+    return None
+
+
 def _trap(frame: Frame, op: Op) -> Results:
     raise fault(op, "P0602", "the kernel trapped")
 
@@ -207,10 +229,10 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "pto.get_block_num": lambda frame, op: (frame.grid.blocks,),
         "pto.get_subblock_idx": lambda frame, op: (0,),
         "pto.get_subblock_num": lambda frame, op: (1,),
-        "pto.set_flag": _nothing,
-        "pto.wait_flag": _nothing,
-        "pto.record_event": _nothing,
-        "pto.wait_event": _nothing,
+        "pto.set_flag": _raise_event,
+        "pto.wait_flag": _wait_for_event,
+        "pto.record_event": _raise_event,
+        "pto.wait_event": _wait_for_event,
         "pto.barrier": _nothing,
         "pto.trap": _trap,
     }

@@ -425,6 +425,17 @@ def test_element_types_without_arrays_are_refused() -> None:
     fault(Kernel(x="*!pto.hif8"), "P0402", x=np.zeros(4, np.uint8))
 
 
+def test_events_pair() -> None:
+    k = Kernel(n="index")
+    k.line("pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]")
+    k.line(f"scf.for %i = {k.const(0)} to %n step {k.const(1)} {{")
+    k.line("pto.wait_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]")
+    k.line("pto.set_flag[<PIPE_V>, <PIPE_MTE2>, <EVENT_ID0>]\n}")
+    k.line("pto.barrier <PIPE_ALL>")
+    run(k, n=1)
+    assert "nothing before it raises" in fault(k, "P0602", n=2)
+
+
 def test_prints_only_for_a_listener() -> None:
     k = Kernel(x="*i32")
     t = k.tile("2x8xi32", valid="2x3")
