@@ -133,11 +133,11 @@ class _Function:
             return True
         trips = self.facts.ranges.trips(op)
         if trips == 0:
-            self._replace(op, list(op.group("inits")))
+            self._replace(op, list(op.group("init")))
             return True
         if trips != 1 or STRIP in op.attributes:
             return False
-        self._dissolve(op, op.body, (op.operand("lower"), *op.group("inits")))
+        self._dissolve(op, op.body, (op.operand("lower"), *op.group("init")))
         return True
 
     def _dissolve(self, op: Op, block: Block | None, arguments: tuple[Value, ...]) -> None:
