@@ -213,7 +213,7 @@ def static_extents(op: Op, name: str) -> tuple[Dim, ...]:
     """The numbers and dims of a list without operands."""
     out = [dim for dim in extents(op, name) if dim is not None]
     if len(out) != len(extents(op, name)):
-        raise Refusal("P0207", f"{name} are numbers and dims: a shape can't be sized by a scalar")
+        raise Refusal("P0207", f"{name} are numbers and dims: a shape can't be sized by a scalar", f"={name}")
     return tuple(out)
 
 

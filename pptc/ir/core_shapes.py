@@ -27,16 +27,16 @@ class Refusal(Exception):
 def axis_in(rank: int, axis: int, name: str = "axis") -> int:
     """An axis counted from the front; negative ones count from the back."""
     if not -rank <= axis < rank:
-        raise Refusal("P0207", f"{name} {axis} is not an axis of rank {rank}")
+        raise Refusal("P0207", f"{axis} is not an axis of rank {rank}", f"={name}")
     return axis % rank
 
 
 def axes_in(rank: int, axes: Sequence[int]) -> list[int]:
     """Axes counted from the front, in ascending order, each once."""
-    found = sorted(axis_in(rank, axis) for axis in axes)
+    found = sorted(axis_in(rank, axis, "axes") for axis in axes)
     for axis, following in pairwise(found):
         if axis == following:
-            raise Refusal("P0207", f"axis {axis} is named twice")
+            raise Refusal("P0207", f"axis {axis} is named twice", "=axes")
     return found
 
 
