@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pptc.ir.opdef import OpDef, Operand
 
 _TOKEN = re.compile(
-    r"`(?P<literal>[^`]*)`|\$(?P<name>\w+)|(?P<word>[\w-]+)(?:<\w+>)?(?:\((?P<inside>[^()]*)\))?|(?P<sign>[(^]|\)\?)"
+    r"`(?P<literal>[^`]*)`|\$(?P<name>\w+)|(?P<word>[\w-]+)(?:<(?P<custom>\w+)>)?(?:\((?P<inside>[^()]*)\))?|(?P<sign>[(^]|\)\?)"
 )
 _FIXED: Mapping[str, str] = MappingProxyType(
     {
@@ -19,12 +19,14 @@ _FIXED: Mapping[str, str] = MappingProxyType(
         "region": "{ .. }",
         "custom": "..",
         "types": "T",
+        "SymbolName": "@NAME",
+        "DenseOfType": "dense<..>",
     }
 )
 _TIGHT = (
     (r" ([,)\]>])", r"\1"),
     (r"([(\[<]) ", r"\1"),
-    (r"(ins|outs) \(", r"\1("),
+    (r"(ins|outs|inout|grid) \(", r"\1("),
     (r"(%\w+) \[(?!,)", r"\1["),
     (r" \[, ", "[, "),
 )
@@ -55,9 +57,13 @@ def _spelled(match: re.Match[str], operands: Mapping[str, Operand]) -> str:
     )
     if match["word"] == "type":
         return _listed(names, operands, "") or "T"
+    if match["word"] == "mixed":
+        items = _listed(names, operands, "%").removeprefix("[").removesuffix("]")
+        return f"({items})" if inside.endswith("parentheses") else f"[{items}]"
     if match["word"] == "keyed":
         return ", ".join(f"{name} = %{name} : T" for name in names)
-    return _listed(names, operands, "%") or _FIXED.get(match["word"], match["word"])
+    plain = _FIXED.get(match["word"], match["word"])
+    return _listed(names, operands, "%") or _FIXED.get(match["custom"], plain)
 
 
 def _listed(names: tuple[str, ...], operands: Mapping[str, Operand], mark: str) -> str:
