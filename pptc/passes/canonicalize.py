@@ -44,6 +44,7 @@ class _Function:
     function: Op
     changed: bool = False
     _queue: dict[Op, None] = field(default_factory=dict)
+    _gone: dict[Op, None] = field(default_factory=dict)
 
     def run(self) -> bool:
         constants = Constants(self.function)
@@ -68,7 +69,7 @@ class _Function:
         while self._queue:
             batch, self._queue = self._queue, {}
             for op in batch:
-                if op.block is not None and self._visit(op):
+                if op not in self._gone and self._visit(op):
                     changed = True
         return changed
 
@@ -94,16 +95,21 @@ class _Function:
         for result in op.results:
             self._add(result.users())
         self._add(value.op for value in values if value.op)
-        self._add(value.op for value in op.operands if value.op)
+        self._forget(op)
         replace(op, values)
 
     def _erase(self, op: Op) -> None:
-        for inner in op.walk():
-            self._add(value.op for value in inner.operands if value.op)
+        self._forget(op)
         parent = op.parent
         op.erase()
         if parent is not None:
             self._add([parent])
+
+    def _forget(self, op: Op) -> None:
+        """Note that an op goes, with all inside; what made its operands may be dead then."""
+        for inner in op.walk():
+            self._gone[inner] = None
+            self._add(value.op for value in inner.operands if value.op)
 
     def _drop_unread(self, alloc: Op) -> bool:
         """Erase the ops that only write a tile of its own that nobody reads."""
