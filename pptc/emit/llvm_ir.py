@@ -83,7 +83,8 @@ BYTE = ir.IntType(8)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 BFLOAT = BFloatType()
-_FLOATS = {"f16": ir.HalfType(), "bf16": BFLOAT, "f32": ir.FloatType(), "f64": ir.DoubleType()}
+HALF = ir.HalfType()
+_FLOATS = {"f16": HALF, "bf16": BFLOAT, "f32": ir.FloatType(), "f64": ir.DoubleType()}
 
 
 def scalar_type(type: ScalarType) -> Llvm:

@@ -9,7 +9,9 @@ from llvmlite import ir
 
 from pptc.emit.function_emitter import FunctionEmitter, Handler, result_type
 from pptc.emit.llvm_ir import (
+    BFLOAT,
     BYTE,
+    HALF,
     I32,
     I64,
     VOID,
@@ -81,16 +83,27 @@ def _store_lanes(e: FunctionEmitter, op: Op) -> None:
 
 def _masked_load(e: FunctionEmitter, op: Op) -> Llvm:
     type, address = result_type(op), _lanes_address(e, op, inside=False)
+    moved = _moved_type(type)
     alignment = int_constant(_element(op.operand("base")).bytes, I32)
-    arguments = [address, alignment, e.get(op, "mask"), e.get(op, "pass")]
-    return e.intrinsic("masked.load", arguments, type, (type, address.type))
+    arguments = [address, alignment, e.get(op, "mask"), _as_type(e, e.get(op, "pass"), moved)]
+    return _as_type(e, e.intrinsic("masked.load", arguments, moved, (moved, address.type)), type)
 
 
 def _masked_store(e: FunctionEmitter, op: Op) -> None:
     value, address = e.get(op, "value"), _lanes_address(e, op, inside=False)
+    value = _as_type(e, value, _moved_type(value.type))
     alignment = int_constant(_element(op.operand("base")).bytes, I32)
     arguments = [value, address, alignment, e.get(op, "mask")]
     e.intrinsic("masked.store", arguments, VOID, (value.type, address.type))
+
+
+def _moved_type(type: Llvm) -> Llvm:
+    """The type of a vector on its way to or from memory: LLVM would call a library to mask lanes of 16-bit floats."""
+    return ir.VectorType(ir.IntType(16), type.count) if type.element in (BFLOAT, HALF) else type
+
+
+def _as_type(e: FunctionEmitter, value: Llvm, type: Llvm) -> Llvm:
+    return value if value.type == type else e.builder.bitcast(value, type)
 
 
 # ---------------------------------------------------------------- lanes
