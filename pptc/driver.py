@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pptc import __version__
@@ -295,8 +295,10 @@ def header(item: Lowered, options: CompileOptions, name: str) -> bytes:
     from pptc.emit.section import kernel_codes
     from pptc.link.header import c_header
 
-    codes = kernel_codes(item.module, options.symbol_prefix)
-    return c_header(item.kernels, codes, Path(name).name, PRODUCER).encode()
+    prefix = options.symbol_prefix
+    codes = [replace(code, name=prefix + code.name) for code in kernel_codes(item.module, prefix)]
+    kernels = [replace(kernel, name=prefix + kernel.name) for kernel in item.kernels]
+    return c_header(kernels, codes, Path(name).name, PRODUCER).encode()
 
 
 def write_output(path: str, data: bytes) -> bool:
