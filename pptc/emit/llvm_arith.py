@@ -152,6 +152,17 @@ def _compare_floats(e: FunctionEmitter, op: Op) -> Llvm:
     return e.compare_floats(predicate_of(op), e.get(op, "lhs"), e.get(op, "rhs"))
 
 
+def _number_wins(predicate: str) -> Handler:
+    """maxnumf and minnumf by comparison: LLVM may narrow its own intrinsic to f16, which ends in a library call."""
+
+    def emit(e: FunctionEmitter, op: Op) -> Llvm:
+        lhs, rhs = e.get(op, "lhs"), e.get(op, "rhs")
+        chosen = e.builder.select(e.compare_floats(predicate, lhs, rhs), lhs, rhs)
+        return e.builder.select(e.compare_floats("uno", rhs, rhs), lhs, chosen)
+
+    return emit
+
+
 def _index_cast(method: str) -> Handler:
     def emit(e: FunctionEmitter, op: Op) -> Llvm:
         value, to = e.get(op, "in"), result_type(op)
@@ -213,8 +224,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "arith.negf": _instruction("fneg"),
         "arith.maximumf": _intrinsic("maximum"),
         "arith.minimumf": _intrinsic("minimum"),
-        "arith.maxnumf": _intrinsic("maxnum"),
-        "arith.minnumf": _intrinsic("minnum"),
+        "arith.maxnumf": _number_wins("ogt"),
+        "arith.minnumf": _number_wins("olt"),
         "arith.cmpf": _compare_floats,
         "arith.select": _instruction("select"),
         "arith.index_cast": _index_cast("sext"),
