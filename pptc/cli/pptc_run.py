@@ -18,12 +18,14 @@ _RUN, _DATA, _REPORT = "Run", "Arguments", "Report"
 
 FLAGS: tuple[Flag, ...] = (
     Flag("entry", ("--entry",), _RUN, "which kernel, when the module has several", Style.LONG, "KERNEL"),
-    Flag("target", ("-t", "--target", "-arch"), _RUN, "target of a .pto; default host; ref interprets", Style.LONG,
-         "T"),
+    Flag("target", ("-t", "--target", "-arch"), _RUN, "target of a .pto, ref interprets it; section of a .so",
+         Style.LONG, "T"),
     Flag("level", ("-O",), _RUN, "effort for a .pto, 0 to 3; default 2", Style.JOINED, "LEVEL", ("0", "1", "2", "3"),
          "1"),
     Flag("grid", ("--grid",), _RUN, "blocks of an SPMD kernel; default 1", Style.LONG, "N"),
     Flag("threads", ("--threads",), _RUN, "threads that the blocks are spread over; default 1", Style.LONG, "N"),
+    Flag("cpu_features", ("--cpu-features",), _RUN, "take features of this machine away: -avx512f,-avx2",
+         Style.LONG, "LIST"),
     Flag("repeat", ("--repeat",), _RUN, "call it N times, each on the given start; default 1", Style.LONG, "N"),
     Flag("input", ("-i",), _DATA, "the start of an argument", Style.SHORT, "NAME=VALUE"),
     Flag("output", ("-o",), _DATA, "save the end of an array", Style.SHORT, "NAME=FILE.npy"),

@@ -108,11 +108,13 @@ def test_blocks_of_a_grid(call: Call, folder: Path, target: str, threads: str) -
         (["none.so", *ARGUMENTS], 3, "P0302"),
         (["broken.so", *ARGUMENTS], 3, "P0304"),
         (["text.so", *ARGUMENTS], 3, "P0304"),
-        (["k.so", "-t", "avx2", *ARGUMENTS], 2, "P0301"),
+        (["k.so", "-O2", *ARGUMENTS], 2, "P0301"),
+        (["k.so", "-t", "avx512", *ARGUMENTS], 4, "P0404"),
+        (["k.so", "--cpu-features=-avx2", *ARGUMENTS], 4, "P0404"),
     ],
 )  # fmt: skip
 def test_faults(call: Call, folder: Path, words: list[str], status: int, code: str) -> None:
-    call("pptc", "k.pto")
+    call("pptc", "-t", "avx2", "k.pto")
     image = (folder / "k.so").read_bytes()
     (folder / "broken.so").write_bytes(image[: len(image) // 2])
     (folder / "text.so").write_text("not an image")
