@@ -9,9 +9,7 @@ from llvmlite import ir
 
 from pptc.emit.function_emitter import FunctionEmitter, Handler, result_type
 from pptc.emit.llvm_ir import (
-    BFLOAT,
     BYTE,
-    HALF,
     I32,
     I64,
     VOID,
@@ -22,6 +20,7 @@ from pptc.emit.llvm_ir import (
     vector_constant,
 )
 from pptc.ir.core import Op, Value
+from pptc.ir.floats import encode
 from pptc.ir.ops.vector import shuffle_mask, static_index
 from pptc.ir.types import I1, MemRefType, ScalarType, VectorType
 
@@ -64,15 +63,16 @@ def _lanes_address(e: FunctionEmitter, op: Op, *, inside: bool) -> Llvm:
 
 def _load_lanes(e: FunctionEmitter, op: Op) -> Llvm:
     elem, type = _element(op.operand("base")), result_type(op)
-    stored = ir.VectorType(memory_type(elem), type.count)
+    stored = _moved_type(ir.VectorType(memory_type(elem), type.count))
     loaded = e.builder.load(_lanes_address(e, op, inside=True), align=elem.bytes, typ=stored)
-    return e.compare("ne", loaded, int_constant(0, stored)) if elem == I1 else loaded
+    return e.compare("ne", loaded, int_constant(0, stored)) if elem == I1 else _as_type(e, loaded, type)
 
 
 def _store_lanes(e: FunctionEmitter, op: Op) -> None:
     elem, value = _element(op.operand("base")), e.get(op, "value")
     if elem == I1:
         value = e.builder.zext(value, ir.VectorType(BYTE, value.type.count))
+    value = _as_type(e, value, _moved_type(value.type))
     alignment = elem.bytes
     if "nontemporal" in op.attributes:
         alignment *= value.type.count
@@ -83,27 +83,16 @@ def _store_lanes(e: FunctionEmitter, op: Op) -> None:
 
 def _masked_load(e: FunctionEmitter, op: Op) -> Llvm:
     type, address = result_type(op), _lanes_address(e, op, inside=False)
-    moved = _moved_type(type)
     alignment = int_constant(_element(op.operand("base")).bytes, I32)
-    arguments = [address, alignment, e.get(op, "mask"), _as_type(e, e.get(op, "pass"), moved)]
-    return _as_type(e, e.intrinsic("masked.load", arguments, moved, (moved, address.type)), type)
+    arguments = [address, alignment, e.get(op, "mask"), e.get(op, "pass")]
+    return e.intrinsic("masked.load", arguments, type, (type, address.type))
 
 
 def _masked_store(e: FunctionEmitter, op: Op) -> None:
     value, address = e.get(op, "value"), _lanes_address(e, op, inside=False)
-    value = _as_type(e, value, _moved_type(value.type))
     alignment = int_constant(_element(op.operand("base")).bytes, I32)
     arguments = [value, address, alignment, e.get(op, "mask")]
     e.intrinsic("masked.store", arguments, VOID, (value.type, address.type))
-
-
-def _moved_type(type: Llvm) -> Llvm:
-    """The type of a vector on its way to or from memory: LLVM would call a library to mask lanes of 16-bit floats."""
-    return ir.VectorType(ir.IntType(16), type.count) if type.element in (BFLOAT, HALF) else type
-
-
-def _as_type(e: FunctionEmitter, value: Llvm, type: Llvm) -> Llvm:
-    return value if value.type == type else e.builder.bitcast(value, type)
 
 
 # ---------------------------------------------------------------- lanes
@@ -174,16 +163,10 @@ def _reduction(e: FunctionEmitter, op: Op) -> Llvm:
     elem = _element(op.operand("vector"))
     if elem.is_float and kind in _FLOAT_STARTS:
         stem, start = _FLOAT_STARTS[kind]
-        arguments = [_float(start, elem), vector]
+        arguments = [float_constant(encode(start, elem), elem), vector]
         return e.intrinsic(f"vector.reduce.{stem}", arguments, to, (vector.type,), fastmath=("reassoc",))
     stem = _REDUCTIONS.get(kind, kind)
     return e.intrinsic(f"vector.reduce.{stem}", [vector], to, (vector.type,))
-
-
-def _float(value: float, elem: ScalarType) -> Llvm:
-    """-0.0 or 1.0 in any float type."""
-    ones = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000, "f64": 0x3FF0000000000000}
-    return float_constant(ones[elem.name] if value else 1 << (elem.bits - 1), elem)
 
 
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
