@@ -100,8 +100,11 @@ class CompileError(Exception):
     """Raised when a stage can't go on; the findings are in `sink`."""
 
     def __init__(self, sink: Sink) -> None:
-        super().__init__(f"{sink.error_count} errors")
+        super().__init__(sink)
         self.sink = sink
+
+    def __str__(self) -> str:
+        return "; ".join(f"{found.message} [{found.code}]" for found in self.sink if found.severity == "error")
 
     @property
     def exit_status(self) -> int:
