@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pptc.ir.attrs import Attr, DenseAttr, FloatAttr
 from pptc.ir.core import Op
 from pptc.ir.lazy import np
+from pptc.ir.literals import float_value
 from pptc.ir.numeric import dtype_of, integer_range
 from pptc.ir.symbols import evaluate
 from pptc.ir.types import BF16, F16, F32, F64, ScalarType, TensorType
@@ -54,6 +56,23 @@ def _to_odd(values: Array) -> Array:
     )
     odd = (toward_zero.view(np.uint32) | np.uint32(1)).view(np.float32)
     return np.where(inexact, odd, near)
+
+
+def literal(value: Attr) -> Any:
+    """A number attribute as a Python number."""
+    return float_value(value) if isinstance(value, FloatAttr) else getattr(value, "value", value)
+
+
+def dense(value: DenseAttr, symbols: Mapping[str, int]) -> Array:
+    """The array of a constant."""
+    assert isinstance(value.type, TensorType)
+    elem, shape = value.type.elem, concrete_shape(value.type, symbols)
+    if elem.is_float:
+        bits = [item.bits for item in value.values if isinstance(item, FloatAttr)]
+        flat = np.array(bits, f"uint{elem.bits}").view(dtype_of(elem))
+    else:
+        flat = np.array([int(literal(item)) for item in value.values]).astype(dtype_of(elem))
+    return np.broadcast_to(flat, shape) if len(value.values) == 1 else flat.reshape(shape)
 
 
 def elementwise(function: Callable[..., Any]) -> Reference:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pptc.ir.attrs import ArrayAttr, Attr, DenseAttr, DimAttr, FloatAttr, IntAttr, ListAttr, UnitAttr
+from pptc.ir.attrs import UNIT, ArrayAttr, Attr, DenseAttr, DimAttr, FloatAttr, IntAttr, ListAttr, UnitAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.core_shapes import Refusal
 from pptc.ir.opdef import EXACT, Attribute, Kind, OpDef, Operand, Problem, Result, Rule, Tolerance
@@ -183,7 +183,7 @@ def integers(op: Op, name: str) -> list[int] | None:
         return list(value.values)
     if isinstance(value, ListAttr) and all(isinstance(item, IntAttr) for item in value.items):
         return [item.value for item in value.items if isinstance(item, IntAttr)]
-    raise Refusal
+    raise Refusal("P0207", f"{name} is a list of integers", f"={name}")
 
 
 def flag(op: Op, name: str) -> bool:
@@ -196,25 +196,46 @@ def number(attribute: Attr | None) -> bool:
     return isinstance(attribute, IntAttr | FloatAttr)
 
 
-def extents(op: Op, name: str) -> list[Dim | None]:
-    """The numbers, dims and (as None) operands of a mixed list."""
-    value = op.attributes.get(name)
-    if not isinstance(value, ListAttr):
-        raise Refusal("P0206", f"{op.name} needs {name}")
-    out: list[Dim | None] = []
-    for item in value.items:
-        out.append(
-            item.value if isinstance(item, IntAttr) else item.dim if isinstance(item, DimAttr) else None
+def extents(op: Op, name: str, group: str) -> list[Dim | None]:
+    """The numbers, dims and (as None) operands of `group` in a mixed list."""
+    out = [_extent(item, name) for item in _items(op, name)]
+    if out.count(None) != len(op.group(group)):
+        raise Refusal(
+            "P0202", f"{name} names {out.count(None)} operands, but {len(op.group(group))} stand there"
         )
     return out
 
 
 def static_extents(op: Op, name: str) -> tuple[Dim, ...]:
-    """The numbers and dims of a list without operands."""
-    out = [dim for dim in extents(op, name) if dim is not None]
-    if len(out) != len(extents(op, name)):
-        raise Refusal("P0207", f"{name} are numbers and dims: a shape can't be sized by a scalar", f"={name}")
+    """The numbers and dims of a list without operands, none negative."""
+    out: list[Dim] = []
+    for item in _items(op, name):
+        dim = _extent(item, name)
+        if dim is None:
+            raise Refusal(
+                "P0207", f"{name} are numbers and dims: a shape can't be sized by a scalar", f"={name}"
+            )
+        if isinstance(dim, int) and dim < 0:
+            raise Refusal("P0207", f"{name} are not negative", f"={name}")
+        out.append(dim)
     return tuple(out)
+
+
+def _items(op: Op, name: str) -> tuple[Attr, ...]:
+    value = op.attributes.get(name)
+    if not isinstance(value, ListAttr):
+        raise Refusal("P0207", f"{name} is a list of numbers and dims", f"={name}")
+    return value.items
+
+
+def _extent(item: Attr, name: str) -> Dim | None:
+    if isinstance(item, IntAttr):
+        return item.value
+    if isinstance(item, DimAttr):
+        return item.dim
+    if item == UNIT:
+        return None
+    raise Refusal("P0207", f"{name} is a list of numbers and dims", f"={name}")
 
 
 def check_dense(value: DenseAttr) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from pptc.ir.attrs import Attr, DictAttr, IntAttr, TypeAttr
-from pptc.ir.core import Block, Op, Value, symbol_name
+from pptc.ir.core import Block, Op, Value
 from pptc.ir.symbols import Dim, Symbol, add, mul, sub, substitute, symbols
 from pptc.ir.types import FunctionType, StateType, TensorType, Type
 
@@ -35,10 +35,10 @@ def with_dims(type: Type, dims: tuple[Dim, ...]) -> Type:
 
 
 def signature(function: Op) -> FunctionType:
-    """The type of a func.func."""
+    """The type of a func.func; an empty one where it states none, which another rule reports."""
     attribute = function.attributes.get("function_type")
-    assert isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType)
-    return attribute.type
+    type = attribute.type if isinstance(attribute, TypeAttr) else None
+    return type if isinstance(type, FunctionType) else FunctionType((), ())
 
 
 def arguments(function: Op) -> list[Value]:
@@ -76,7 +76,7 @@ def find_symbol(op: Op, name: str, kind: str) -> Op | None:
     for outer in op.ancestors():
         if outer.name == "builtin.module":
             for candidate in outer.body:
-                if candidate.name == kind and symbol_name(candidate) == name:
+                if candidate.name == kind and candidate.attributes.get("sym_name") == name:
                     return candidate
     return None
 

@@ -1,9 +1,10 @@
-"""Makes single core ops out of types, without a parser."""
+"""Makes single core ops out of types, without a parser; reads whole modules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pptc.diag import Sink, Source
 from pptc.ir.attrs import UNIT, Attr, DimAttr, FloatAttr, IntAttr, ListAttr
 from pptc.ir.core import Block, Op
 from pptc.ir.literals import round_float
@@ -11,6 +12,8 @@ from pptc.ir.opdef import Problem
 from pptc.ir.ops import OPS
 from pptc.ir.symbols import Dim, parse_dim
 from pptc.ir.types import F32, F64, SCALARS, ScalarType, StateType, TensorType, Type
+from pptc.ir.verify import verify
+from pptc.parser import parse
 
 Written = str | Type
 
@@ -81,3 +84,13 @@ def shape(type: Type) -> tuple[Dim, ...]:
     """The extents of a tensor type."""
     assert isinstance(type, TensorType)
     return type.dims
+
+
+def read(text: str, name: str = "test.pto") -> Op:
+    """The module of a text without faults."""
+    sink = Sink()
+    module = parse(Source(name, text), sink)
+    assert module is not None
+    verify(module, sink)
+    assert [f"{d.code} {d.message}" for d in sink] == []
+    return module

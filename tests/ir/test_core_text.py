@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pptc.diag import Sink, Source
 from pptc.ir.compare import equal
 from pptc.ir.core import Op, Value
 from pptc.ir.ops import OPS
@@ -16,22 +15,12 @@ from pptc.ir.spell import print_results, print_type
 from pptc.ir.spell_attrs import print_dictionary
 from pptc.ir.symbols import is_anonymous
 from pptc.ir.types import TensorType
-from pptc.ir.verify import verify
-from pptc.parser import parse
+
+from .core_ops import read
 
 FOLDER = Path(__file__).parent.parent / "files" / "core"
 PROGRAMS = sorted(FOLDER.glob("*.pto"))
 CANONICAL = [path for path in PROGRAMS if path.stem != "spellings"]
-
-
-def read(text: str, name: str = "test.pto") -> Op:
-    """The module of a text without faults."""
-    sink = Sink()
-    module = parse(Source(name, text), sink)
-    assert module is not None
-    verify(module, sink)
-    assert [f"{d.code} {d.message}" for d in sink] == []
-    return module
 
 
 @pytest.mark.parametrize("path", CANONICAL, ids=lambda path: path.stem)

@@ -132,6 +132,14 @@ def _clamped(op: Op) -> tuple[Type, ...]:
     return (x,)
 
 
+def _clamp(op: Op, symbols: Any, x: Any) -> Any:
+    low, high = (op.attributes.get(name) for name in ("min", "max"))
+    values = ref.wide(x)
+    values = values if low is None else numeric.maximum(values, np.asarray(ref.literal(low), values.dtype))
+    values = values if high is None else numeric.minimum(values, np.asarray(ref.literal(high), values.dtype))
+    return ref.rounded(values, ref.result_type(op).elem)
+
+
 _CLAMP = core_row(
     "clamp",
     "x, but not below `min` and not above `max`; a NaN stays.",
@@ -141,6 +149,7 @@ _CLAMP = core_row(
         Attribute("min", "any", doc="the least value; absent: no bound"),
         Attribute("max", "any", doc="the greatest value; absent: no bound"),
     ),
+    reference=_clamp,
 )
 
 
@@ -298,11 +307,18 @@ def _gated(op: Op) -> tuple[Type, ...]:
     return (TensorType(broadcast(gate.dims, tensor(op, "up").dims), gate.elem),)
 
 
+def _swiglu(op: Op, symbols: Any, gate: Any, up: Any = None) -> Any:
+    if up is None:
+        gate, up = np.split(gate, 2, -1)
+    return ref.elementwise(lambda g, u: ref.silu(g) * u)(op, symbols, gate, up)
+
+
 _SWIGLU = core_row(
     "swiglu",
     "silu(gate) * up. With one operand its last axis holds the gate, then up.",
     (Operand("gate", FLOAT_TENSOR), Operand("up", FLOAT_TENSOR, arity="optional")),
     _gated,
+    reference=_swiglu,
     tolerance=FUNCTION,
 )
 

@@ -79,6 +79,7 @@ _CONSTANT = core_row(
     _constant,
     attributes=(Attribute("value", "any", required=True, doc="`dense<..> : tensor<..>`"),),
     format="$value attr-dict",
+    reference=lambda op, symbols: ref.dense(op.attributes["value"], symbols),
 )
 
 

@@ -34,7 +34,7 @@ from pptc.ir.core_shapes import (
 )
 from pptc.ir.lazy import np
 from pptc.ir.opdef import Attribute, OpDef, Operand, Result, table
-from pptc.ir.symbols import Dim, add, floordiv, mul
+from pptc.ir.symbols import Dim, add, evaluate, floordiv, mul
 from pptc.ir.types import TensorType, Type
 
 X = (Operand("x", TENSOR),)
@@ -142,8 +142,21 @@ _SHAPES = (
 
 def _sliced(op: Op) -> tuple[Type, ...]:
     x, sizes = tensor(op, "x"), static_extents(op, "sizes")
-    window(x.dims, extents(op, "offsets"), sizes, integers(op, "strides") or [])
+    window(x.dims, extents(op, "offsets", "indices"), sizes, integers(op, "strides") or [])
     return (TensorType(sizes, x.elem),)
+
+
+def _cut(op: Op, symbols: Mapping[str, int], x: Any, *indices: int) -> Any:
+    """Offsets beyond the source are moved back to where the window fits."""
+    left, places = list(indices), []
+    sizes = ref.concrete_shape(ref.result_type(op), symbols)
+    strides = integers(op, "strides") or []
+    offsets = extents(op, "offsets", "indices")
+    for offset, size, stride, extent in zip(offsets, sizes, strides, x.shape, strict=True):
+        start = left.pop(0) if offset is None else evaluate(offset, symbols)
+        start = max(0, min(start, extent - 1 - (size - 1) * stride))
+        places.append(slice(start, start + size * stride, stride))
+    return x[tuple(places)]
 
 
 _SLICE = core_row(
@@ -156,6 +169,7 @@ _SLICE = core_row(
         Attribute("sizes", "ints", required=True, doc="the shape of the result"),
         Attribute("strides", "ints", required=True, doc="one step per axis, in elements"),
     ),
+    reference=_cut,
     format="$x ` ` mixed($indices, offsets) $sizes $strides attr-dict `:` type($x) `->` type($result)",
 )
 

@@ -105,7 +105,7 @@ def state(op: Op) -> StateType:
 
 def _read(op: Op) -> tuple[Type, ...]:
     source, sizes = state(op), static_extents(op, "sizes")
-    window(source.dims, extents(op, "offsets"), sizes, [1] * len(sizes))
+    window(source.dims, extents(op, "offsets", "indices"), sizes, [1] * len(sizes))
     return (TensorType(sizes, source.elem),)
 
 
@@ -118,7 +118,7 @@ def _written(op: Op) -> tuple[Type, ...]:
             "value",
             "use core.cast",
         )
-    window(target.dims, extents(op, "offsets"), value.dims, [1] * len(value.dims))
+    window(target.dims, extents(op, "offsets", "indices"), value.dims, [1] * len(value.dims))
     return ()
 
 
@@ -171,13 +171,18 @@ _STATES = (
 # ---------------------------------------------------------------- launches
 
 
+def _grid(op: Op) -> tuple[Type, ...]:
+    """A grid of one extent; the results are what the text says."""
+    grid = extents(op, "grid", "blocks")
+    if len(grid) != 1:
+        raise Refusal("P0202", f"a grid has one extent, not {len(grid)}")
+    if isinstance(grid[0], int) and grid[0] < 0:
+        raise Refusal("P0207", f"a grid of {grid[0]} blocks")
+    return tuple(result.type for result in op.results)
+
+
 def _launched(op: Op) -> Iterator[Problem]:
     """The kernel's arguments are ins, then inout, then outs; SPMD arguments are the launch's own."""
-    grid = extents(op, "grid")
-    if len(grid) != 1:
-        yield Problem("P0202", f"a grid has one extent, not {len(grid)}")
-    elif isinstance(grid[0], int) and grid[0] < 0:
-        yield Problem("P0207", f"a grid of {grid[0]} blocks")
     name = op.attributes.get("callee")
     if not isinstance(name, SymbolAttr):
         return
@@ -228,7 +233,7 @@ _LAUNCH = OpDef(
     ),
     format="$callee `grid` mixed($blocks, grid, parentheses) (`ins` `(` $ins^ `:` type($ins) `)`)? "
     "(`outs` `(` type($outs)^ `)`)? (`inout` `(` $states^ `:` type($states) `)`)? attr-dict",
-    rules=(known_attributes, _launched),
+    rules=(known_attributes, checked_by(_grid), _launched),
 )
 
 ROWS = table(_PARAMETERS, _STATES, _LAUNCH)
