@@ -38,7 +38,7 @@ def main(target: str) -> None:
         print(f"  {ratio}; {2 * SIZE**3 / ratio.ours_seconds / 1e9:.1f} GFLOP/s")
 
 
-def _scratch(size_of: ctypes._NamedFuncPointer) -> "np.ndarray":  # noqa: F821
+def _scratch(size_of: ctypes._NamedFuncPointer) -> np.ndarray:  # noqa: F821
     import numpy as np
 
     size_of.restype = ctypes.c_size_t

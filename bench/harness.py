@@ -25,7 +25,9 @@ PEER_OVERRIDES = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 def restart_with(threads: int) -> None:
     """Start this program again with the peers' thread counts set and nothing that forces a slower kernel on them."""
     wanted = dict.fromkeys(THREAD_VARIABLES, str(threads))
-    if all(os.environ.get(k) == v for k, v in wanted.items()) and not any(k in os.environ for k in PEER_OVERRIDES):
+    if all(os.environ.get(k) == v for k, v in wanted.items()) and not any(
+        k in os.environ for k in PEER_OVERRIDES
+    ):
         return
     environment = {k: v for k, v in os.environ.items() if k not in PEER_OVERRIDES} | wanted
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)

@@ -14,7 +14,7 @@ from bench.harness import Call, compare, compile_kernel, restart_with
 SIZE = 4096
 
 
-def torch_softmax(x: "np.ndarray", y: "np.ndarray") -> Call:  # noqa: F821
+def torch_softmax(x: np.ndarray, y: np.ndarray) -> Call:  # noqa: F821
     """torch.softmax into a given output."""
     import torch
 
@@ -23,17 +23,21 @@ def torch_softmax(x: "np.ndarray", y: "np.ndarray") -> Call:  # noqa: F821
     return lambda: torch.softmax(source, dim=1, out=target)
 
 
-def onnxruntime_softmax(x: "np.ndarray", y: "np.ndarray") -> Call:  # noqa: F821
+def onnxruntime_softmax(x: np.ndarray, y: np.ndarray) -> Call:  # noqa: F821
     """An ONNX model of one Softmax node, its input and output bound to given arrays."""
     import onnxruntime
     from onnx import TensorProto, helper
 
     tensor = [helper.make_tensor_value_info(name, TensorProto.FLOAT, x.shape) for name in "xy"]
-    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=1)], "softmax", tensor[:1], tensor[1:])
+    graph = helper.make_graph(
+        [helper.make_node("Softmax", ["x"], ["y"], axis=1)], "softmax", tensor[:1], tensor[1:]
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     binding = session.io_binding()
     for bind, name, array in ((binding.bind_input, "x", x), (binding.bind_output, "y", y)):
         bind(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
@@ -48,7 +52,11 @@ def main(target: str) -> None:
     x = np.random.default_rng(1).standard_normal((SIZE, SIZE), dtype=np.float32)
     outputs = [np.zeros_like(x) for _ in range(3)]
     library = ctypes.CDLL(str(compile_kernel(Path(__file__).with_name("softmax.pto"), target)))
-    arguments = [ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(outputs[0].ctypes.data), ctypes.c_int32(SIZE)]
+    arguments = [
+        ctypes.c_void_p(x.ctypes.data),
+        ctypes.c_void_p(outputs[0].ctypes.data),
+        ctypes.c_int32(SIZE),
+    ]
 
     def ours() -> None:
         library.softmax(*arguments)

@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One call of a kernel. `arguments` are arrays (pointers) or numbers; `expected` maps an output's name to f64 values.
+    """One call of a kernel. `arguments` are arrays (pointers) or numbers; `expected` maps an output to its f64 values.
 
     An output may differ by `absolute + relative * |expected|`; `reason` says where the tolerance comes from.
     """

@@ -1,4 +1,4 @@
-"""Compiles and runs every example on every target that this machine can run, and prints the largest error against NumPy."""
+"""Compiles and runs every example on every target that this machine has, and prints the largest error against NumPy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def _last_line(command: list[str | Path]) -> str:
 def main() -> None:
     """Run everything; ends with an exception where something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--targets", default=",".join(TARGETS), help="comma-separated targets (default: %(default)s)")
+    parser.add_argument(
+        "--targets", default=",".join(TARGETS), help="comma-separated targets (default: %(default)s)"
+    )
     targets = parser.parse_args().targets.split(",")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Machine: the facts of one target, frozen. Read from configs/targets/*.yaml by `options.py`; asked by passes and emit."""
+"""Machine: the facts of one target, frozen. Read from configs/targets/*.yaml by `options`; asked by passes and emit."""
 
 from __future__ import annotations
 

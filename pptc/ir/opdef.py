@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pptc.ir.core import Op
 
 Access = Literal["value", "read", "write", "update", "scratch"]
-"""What an op does to the memory behind an operand: nothing (`value`), or reads, writes, both, or leaves it undefined."""
+"""What an op does to the memory behind an operand: nothing (`value`), or reads, writes, both, or spoils it."""
 
 Arity = Literal["one", "optional", "many"]
 
@@ -101,7 +101,7 @@ class Spread(Enum):
 class Map:
     """Every destination element is `recipe` of the source elements at its place.
 
-    `sources` are the operand groups in the recipe's order. `keywords` are attributes passed by name as words or numbers;
+    `sources` are the operand groups in the recipe's order. `keywords` are attributes passed by name, words or numbers;
     the keyword `to` is the destination's element type.
     """
 
