@@ -13,10 +13,11 @@ from types import MappingProxyType
 from pptc.diag import Sink, fail
 from pptc.link import elf_format as elf
 from pptc.link.elf_format import align_up
-from pptc.link.elf_layout import Layout, OutputSection, segments_of
+from pptc.link.elf_layout import Layout, OutputSection, segments_of, string_section
 from pptc.link.elf_object import InputRelocation, InputSection, InputSymbol, ObjectFile, read_object
 from pptc.link.elf_relocations import ElfMachine, OutOfRange, Relocation, Site
-from pptc.link.elf_symbols import Strings, all_symbols, dynamic_symbols, hash_table
+from pptc.link.elf_symbols import all_symbols, dynamic_symbols, hash_table
+from pptc.link.records import StringTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,7 @@ class _Tables:
     strings: OutputSection
     relative: OutputSection | None
     dynamic: OutputSection
-    names: Strings
+    names: StringTable
     soname: int | None
 
     def loaded(self) -> list[OutputSection]:
@@ -273,19 +274,14 @@ class _Tables:
         if self.relative:
             self.relative.data = b"".join(record.pack() for record in relative)
         self.dynamic.data = b"".join(record.pack() for record in self.dynamic_records())
-        strings = Strings()
+        strings = StringTable()
         data, first = all_symbols(symbols, exports, strings, layout.numbers())
-        text = strings.section(".strtab")
+        text = string_section(".strtab", strings)
         size = elf.SymbolRecord.size()
         layout.unloaded += [
             OutputSection(".symtab", elf.SHT_SYMTAB, 0, 8, len(data), data, size, text, first),
             text,
         ]
-        titles = Strings()
-        for section in layout.sections:
-            titles.add(section.name)
-        titles.add(".shstrtab")
-        layout.unloaded.append(titles.section(".shstrtab"))
 
     def dynamic_records(self) -> list[elf.DynamicRecord]:
         """What the system's loader reads; always as many as `_dynamic_count` says."""
@@ -324,11 +320,11 @@ def _lay_out(
 
 
 def _tables(exports: Sequence[InputSymbol], soname: str | None, relative_count: int) -> _Tables:
-    names = Strings()
+    names = StringTable()
     for symbol in exports:
         names.add(symbol.name)
     soname_offset = names.add(soname) if soname is not None else None
-    strings = names.section(".dynstr", elf.SHF_ALLOC)
+    strings = string_section(".dynstr", names, elf.SHF_ALLOC)
     hashes = hash_table([symbol.name for symbol in exports])
     size = elf.SymbolRecord.size()
     symbols = OutputSection(

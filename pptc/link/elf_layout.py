@@ -13,6 +13,7 @@ from pptc.link import elf_format as elf
 from pptc.link.elf_format import align_up
 from pptc.link.elf_object import InputSection
 from pptc.link.elf_relocations import ElfMachine
+from pptc.link.records import StringTable
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +87,7 @@ class Layout:
     segments: list[Segment]
     dynamic: OutputSection
     unloaded: list[OutputSection] = field(default_factory=list)
+    names: StringTable = field(default_factory=StringTable)
 
     @property
     def sections(self) -> list[OutputSection]:
@@ -129,7 +131,10 @@ class Layout:
         ]
 
     def write(self) -> bytes:
-        """The file. Sections that are not loaded get their offsets here."""
+        """The file. Sections that are not loaded get their offsets here; the last of them holds the names."""
+        for section in self.sections:
+            self.names.add(section.name)
+        self.unloaded.append(string_section(".shstrtab", self.names))
         out = bytearray(self.segments[-1].offset + self.segments[-1].file_size)
         for section in self.sections:
             if section in self.unloaded:
@@ -165,12 +170,11 @@ class Layout:
         )
 
     def section_headers(self) -> list[elf.SectionHeader]:
-        """The headers of all sections; names are found in the last one."""
-        names = bytes(self.sections[-1].data)
+        """The headers of all sections."""
         numbers = {id(section): number for number, section in enumerate(self.sections, 1)}
         return [
             elf.SectionHeader(
-                name=names.index(b"\0" + s.name.encode() + b"\0") + 1,
+                name=self.names.add(s.name),
                 type=s.type,
                 flags=s.flags,
                 address=s.address,
@@ -183,6 +187,13 @@ class Layout:
             )
             for s in self.sections
         ]
+
+
+def string_section(name: str, strings: StringTable, flags: int = 0) -> OutputSection:
+    """A finished string table as a section; its own name is in it when it holds section names."""
+    if not flags:
+        strings.add(name)
+    return OutputSection(name, elf.SHT_STRTAB, flags, 1, len(strings.data), strings.data)
 
 
 def segments_of(

@@ -1,4 +1,4 @@
-"""Symbol tables of an image: strings, .dynsym with its hash table, and the .symtab that tools read."""
+"""Symbol tables of an image: .dynsym with its hash table, and the .symtab that tools read."""
 
 from __future__ import annotations
 
@@ -6,30 +6,11 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from pptc.link import elf_format as elf
-from pptc.link.elf_layout import OutputSection
 from pptc.link.elf_object import InputSymbol
+from pptc.link.records import StringTable
 
 Numbers = Mapping[int, int]
 """Section numbers by the identity of the input section."""
-
-
-class Strings:
-    """A string table; each text is stored once."""
-
-    def __init__(self) -> None:
-        self.data = bytearray(1)
-        self._offsets: dict[str, int] = {"": 0}
-
-    def add(self, text: str) -> int:
-        """The offset of the text."""
-        if text not in self._offsets:
-            self._offsets[text] = len(self.data)
-            self.data += text.encode() + b"\0"
-        return self._offsets[text]
-
-    def section(self, name: str, flags: int = 0) -> OutputSection:
-        """The finished table as a section."""
-        return OutputSection(name, elf.SHT_STRTAB, flags, 1, len(self.data), self.data)
 
 
 def hash_table(names: Sequence[str]) -> bytes:
@@ -53,7 +34,7 @@ def _hash(name: str) -> int:
     return value
 
 
-def dynamic_symbols(exports: Sequence[InputSymbol], strings: Strings, numbers: Numbers) -> bytes:
+def dynamic_symbols(exports: Sequence[InputSymbol], strings: StringTable, numbers: Numbers) -> bytes:
     """.dynsym: the null symbol and the exports."""
     return elf.SymbolRecord().pack() + b"".join(
         _record(symbol, strings, numbers, elf.STB_GLOBAL).pack() for symbol in exports
@@ -61,7 +42,7 @@ def dynamic_symbols(exports: Sequence[InputSymbol], strings: Strings, numbers: N
 
 
 def all_symbols(
-    symbols: Sequence[InputSymbol], exports: Sequence[InputSymbol], strings: Strings, numbers: Numbers
+    symbols: Sequence[InputSymbol], exports: Sequence[InputSymbol], strings: StringTable, numbers: Numbers
 ) -> tuple[bytes, int]:
     """.symtab of every named place in the image, and the number of its first exported symbol."""
     exported = [id(symbol) for symbol in exports]
@@ -73,7 +54,7 @@ def all_symbols(
     return b"".join(r.pack() for r in [elf.SymbolRecord(), *records]), len(local) + 1
 
 
-def _record(symbol: InputSymbol, strings: Strings, numbers: Numbers, binding: int) -> elf.SymbolRecord:
+def _record(symbol: InputSymbol, strings: StringTable, numbers: Numbers, binding: int) -> elf.SymbolRecord:
     return elf.SymbolRecord(
         name=strings.add(symbol.name),
         info=binding << 4 | symbol.type,

@@ -11,7 +11,7 @@ from pptc.ir.dlpack import dlpack_type
 from pptc.ir.signature import ROLES, Argument, KernelSignature
 from pptc.link import format as pptf
 from pptc.link.elf_format import align_up
-from pptc.link.records import Record
+from pptc.link.records import Record, StringTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,6 @@ class FatFile:
     entries: tuple[FatEntry, ...]
 
 
-class _StringTable:
-    def __init__(self) -> None:
-        self.data = bytearray(1)
-        self._offsets = {"": 0}
-
-    def add(self, text: str) -> int:
-        """The offset of a text; each is stored once."""
-        if text not in self._offsets:
-            self._offsets[text] = len(self.data)
-            self.data += text.encode() + b"\0"
-        return self._offsets[text]
-
-
 # ---------------------------------------------------------------- writing
 
 
@@ -87,7 +74,7 @@ class _Writer:
     """Collects the tables that entries and signature point into."""
 
     def __init__(self) -> None:
-        self.strings = _StringTable()
+        self.strings = StringTable()
         self.pairs: list[int] = []
         self.kernels: list[pptf.Kernel] = []
 

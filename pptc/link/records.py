@@ -117,3 +117,18 @@ def _take(member: Member, words: Iterator[Any]) -> Any:
     if member.kind == "bytes" or member.count == 1:
         return next(words)
     return tuple(next(words) for _ in range(member.count))
+
+
+class StringTable:
+    """Texts ended by NUL, each stored once; offset 0 is the empty text."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(1)
+        self._offsets = {"": 0}
+
+    def add(self, text: str) -> int:
+        """The offset of a text."""
+        if text not in self._offsets:
+            self._offsets[text] = len(self.data)
+            self.data += text.encode() + b"\0"
+        return self._offsets[text]

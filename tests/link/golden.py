@@ -11,7 +11,10 @@ from pptc.link.fatfile import FatEntry, FatFile, FatKernel, write
 
 FOLDER = Path(__file__).parents[2] / "runtime_c" / "tests" / "data"
 
-_BLOCK = (Argument("block_idx", "scalar", I32, role="block_idx"), Argument("block_num", "scalar", I32, role="block_num"))
+_BLOCK = (
+    Argument("block_idx", "scalar", I32, role="block_idx"),
+    Argument("block_num", "scalar", I32, role="block_num"),
+)
 
 KERNELS = (
     KernelSignature(
@@ -26,7 +29,9 @@ KERNELS = (
         uses_grid=True,
         in_place=((1, 0),),
     ),
-    KernelSignature("count", (*_BLOCK, Argument("counts", "pointer", I32, reads=True, writes=True)), uses_grid=True),
+    KernelSignature(
+        "count", (*_BLOCK, Argument("counts", "pointer", I32, reads=True, writes=True)), uses_grid=True
+    ),
     KernelSignature("single", (Argument("x", "pointer", BF16, reads=True, writes=True),)),
     KernelSignature("faulty", ()),
 )
@@ -34,7 +39,11 @@ KERNELS = (
 
 def _entry(target: str, machine: pptf.MachineNumber, rank: int, **more: object) -> FatEntry:
     kernels = (FatKernel("scale", "scale.kernel", 0x100, 64),)
-    values: dict[str, object] = {"kind": pptf.Kind.ELF_SHARED, "payload": target.encode() * 9, "kernels": kernels}
+    values: dict[str, object] = {
+        "kind": pptf.Kind.ELF_SHARED,
+        "payload": target.encode() * 9,
+        "kernels": kernels,
+    }
     values |= {"abi_version": pptf.KERNEL_ABI_VERSION, **more}
     return FatEntry(machine=machine, target=target, rank=rank, **values)  # type: ignore[arg-type]
 
@@ -42,7 +51,9 @@ def _entry(target: str, machine: pptf.MachineNumber, rank: int, **more: object) 
 def image() -> bytes:
     """The file that an image of the host carries; the C tests put the distances to their own kernels into it."""
     scratch = {"scale": 256, "count": 0, "single": 100_000, "faulty": 0}
-    kernels = tuple(FatKernel(k.name, f"{k.name}.kernel", 8 * i, scratch[k.name]) for i, k in enumerate(KERNELS))
+    kernels = tuple(
+        FatKernel(k.name, f"{k.name}.kernel", 8 * i, scratch[k.name]) for i, k in enumerate(KERNELS)
+    )
     entry = FatEntry(
         pptf.Kind.IMAGE,
         pptf.MachineNumber.X86_64,
@@ -79,7 +90,9 @@ def sections() -> bytes:
 
 def no_baseline() -> bytes:
     """A small file for one kind of machine only."""
-    return write(FatFile(KERNELS[:1], (_entry("amx", pptf.MachineNumber.X86_64, 50, features=("amx-tile",)),)))
+    return write(
+        FatFile(KERNELS[:1], (_entry("amx", pptf.MachineNumber.X86_64, 50, features=("amx-tile",)),))
+    )
 
 
 FILES = {"image.pptf": image, "sections.pptf": sections, "small.pptf": no_baseline}
