@@ -42,7 +42,7 @@ bench: $(BENCH) ## the benchmarks against the peers of the bench extra
 	python -m bench.softmax
 
 deps: ## install the Debian packages that are missing (as root), or say which
-	@missing=; for pair in gcc:gcc make:make git:git groff:groff-base; do \
+	@missing=; for pair in gcc:gcc g++:g++ make:make git:git groff:groff-base; do \
 	  command -v $${pair%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
 	echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || missing="$$missing libc6-dev"; \
 	[ -n "$(PYTHON)" ] || missing="$$missing python3-venv"; \

@@ -104,7 +104,9 @@ class CompileError(Exception):
         self.sink = sink
 
     def __str__(self) -> str:
-        return "; ".join(f"{found.message} [{found.code}]" for found in self.sink if found.severity == "error")
+        return "; ".join(
+            f"{found.message} [{found.code}]" for found in self.sink if found.severity == "error"
+        )
 
     @property
     def exit_status(self) -> int:
@@ -143,7 +145,9 @@ class Sink:
         """Add an error."""
         self.report(Diagnostic(code, message, span, hint, notes, location))
 
-    def warn(self, code: str, group: str, message: str, span: Span | None = None, *, hint: str | None = None) -> None:
+    def warn(
+        self, code: str, group: str, message: str, span: Span | None = None, *, hint: str | None = None
+    ) -> None:
         """Add a warning of a -W group."""
         self.report(Diagnostic(code, message, span, hint, severity="warning", group=group))
 
@@ -165,6 +169,7 @@ def fail(code: str, message: str, span: Span | None = None, *, hint: str | None 
     return CompileError(sink)
 
 
+# fmt: off
 CODES: Mapping[str, Code] = MappingProxyType(
     {
         # P00xx: the text
@@ -236,3 +241,4 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "P9999": Code("internal error", "A fault of pptc itself; please report it with the reproducer.", 70),
     }
 )
+# fmt: on

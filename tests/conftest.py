@@ -7,5 +7,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "default", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("matrix", parent=settings.get_profile("default"), max_examples=1000, derandomize=False)
+settings.register_profile(
+    "matrix", parent=settings.get_profile("default"), max_examples=1000, derandomize=False
+)
 settings.load_profile("default")

@@ -84,13 +84,18 @@ def test_tables_cannot_change(trees: dict[Path, ast.Module]) -> None:
 
 def test_no_global_statement(trees: dict[Path, ast.Module]) -> None:
     assert not [
-        f"{relative(p)}:{node.lineno}" for p in PRODUCT for node in ast.walk(trees[p]) if isinstance(node, ast.Global)
+        f"{relative(p)}:{node.lineno}"
+        for p in PRODUCT
+        for node in ast.walk(trees[p])
+        if isinstance(node, ast.Global)
     ]
 
 
 def test_no_branch_on_a_target() -> None:
     """A difference between machines is a fact in its YAML, or an override of its emitter."""
-    branch = re.compile(r"\b(?:if|elif|while|match)\b.*\b(?:target|machine\.name|machine\.family|family)\b *(?:==|!=|in\b)")
+    branch = re.compile(
+        r"\b(?:if|elif|while|match)\b.*\b(?:target|machine\.name|machine\.family|family)\b *(?:==|!=|in\b)"
+    )
     found = [
         f"{relative(path)}:{number}: {line.strip()}"
         for path in PRODUCT
@@ -118,7 +123,9 @@ def test_only_the_command_line_prints(trees: dict[Path, ast.Module]) -> None:
 
 
 def test_no_machine_paths() -> None:
-    paths = re.compile(r"/(?:home|root|work|farm|Users)/[\w.\-]|https?://(?!www\.apache\.org|json-schema\.org)")
+    paths = re.compile(
+        r"/(?:home|root|work|farm|Users)/[\w.\-]|https?://(?!www\.apache\.org|json-schema\.org)"
+    )
     found = [
         f"{relative(path)}:{number}"
         for path in [*tracked(*TEXT_SUFFIXES), ROOT / "Makefile"]

@@ -25,7 +25,9 @@ def name_anonymous(types: Iterable[Type]) -> list[Type]:
         return Symbol(f"?{count - 1}")
 
     return [
-        type.__class__(tuple(map(named, type.dims)), type.elem) if isinstance(type, TensorType | StateType) else type
+        type.__class__(tuple(map(named, type.dims)), type.elem)
+        if isinstance(type, TensorType | StateType)
+        else type
         for type in types
     ]
 

@@ -38,8 +38,12 @@ class Machine:
     scalable: bool = False
     native: frozenset[str] = frozenset()
     matrix: Mapping[str, MatrixTile] = field(default_factory=lambda: MappingProxyType({}))
-    facts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # capacities and sizes in bytes
-    pipelines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # -O level -> pipeline text
+    facts: Mapping[str, int] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # capacities and sizes in bytes
+    pipelines: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # -O level -> pipeline text
 
     def lanes(self, bits: int) -> int:
         """How many elements of `bits` fill one vector register."""

@@ -189,7 +189,9 @@ class OpDef:
     regions: int | None = 0  # None: any number
     terminator: bool = False
     pure: bool = False  # no memory, no effect: may be folded, shared and dropped
-    dtypes: tuple[ScalarType, ...] = ()  # element types that the op has a meaning for; empty: the kinds decide
+    dtypes: tuple[
+        ScalarType, ...
+    ] = ()  # element types that the op has a meaning for; empty: the kinds decide
     rules: tuple[Rule, ...] = ()
     infer: Callable[[Op], tuple[Type, ...]] | None = None  # result types, where the text may leave them out
     reference: Callable[..., Any] | None = None
@@ -219,7 +221,9 @@ class OpDef:
         left = count - sum(o.arity == "one" for o in self.operands)
         out = []
         for operand in self.operands:
-            here = 1 if operand.arity == "one" else min(left, 1) if operand.arity == "optional" else max(left, 0)
+            here = (
+                1 if operand.arity == "one" else min(left, 1) if operand.arity == "optional" else max(left, 0)
+            )
             left -= here if operand.arity != "one" else 0
             out.append(here)
         return tuple(out)

@@ -201,7 +201,14 @@ scf.for %k = %c0 to %c256 step %c64 {{
 
 
 def product(
-    k: int, step: int, first: str, *, rows: int = 64, cols: int = 128, dtype: str = "f32", whole_k: bool = False
+    k: int,
+    step: int,
+    first: str,
+    *,
+    rows: int = 64,
+    cols: int = 128,
+    dtype: str = "f32",
+    whole_k: bool = False,
 ) -> str:
     """c = a b by a loop over k. `first` is how the first trip is told: `if`, `peeled`, or `zero` (never: acc starts at
     what is in c's tile). With `whole_k` the operands are extracted from mat tiles that hold all of k."""
@@ -232,7 +239,9 @@ def product(
                     f"pto.textract ins(%bm, {at}, %c0 : !bm, index, index) outs(%br{tag} : !br)",
                 ]
             )
-        lines = [f"%size = arith.minsi %c{step}, %rest : index", f"%rest = arith.subi %c{k}, {at} : index"][::-1]
+        lines = [f"%size = arith.minsi %c{step}, %rest : index", f"%rest = arith.subi %c{k}, {at} : index"][
+            ::-1
+        ]
         return "\n".join(
             [
                 *(lines if dynamic else []),

@@ -31,14 +31,24 @@ def homes(module: Any) -> dict[str, str]:
 
 
 def names(module: Any) -> list[str]:
-    return [op.name for op in module.walk() if op.definition.dialect in ("pto", "scf") and not op.definition.pure]
+    return [
+        op.name for op in module.walk() if op.definition.dialect in ("pto", "scf") and not op.definition.pure
+    ]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 16, 40])
 def test_scale_bias(rows: int) -> None:
-    arguments = {"x": normal(rows, 128), "b": normal(128), "y": np.zeros((rows, 128), np.float32), "n": rows, "s": 1.5}
+    arguments = {
+        "x": normal(rows, 128),
+        "b": normal(128),
+        "y": np.zeros((rows, 128), np.float32),
+        "n": rows,
+        "s": 1.5,
+    }
     module = check_same(kernels.SCALE_BIAS, TILE_LEVEL, "scale_bias", arguments)
-    assert homes(module) == {"bias": "view", "x_tile": "register", "y_tile": "register"} | {"x_tile": "register"}
+    assert homes(module) == {"bias": "view", "x_tile": "register", "y_tile": "register"} | {
+        "x_tile": "register"
+    }
 
 
 @pytest.mark.parametrize("rows", [0, 1, 8, 21])

@@ -23,9 +23,7 @@ _INTEGRAL: Mapping[str, str] = MappingProxyType(
 _LARGEST: Mapping[ScalarType, float] = MappingProxyType(
     {F16: 65504.0, BF16: (2 - 2.0**-7) * 2.0**127, F32: (2 - 2.0**-23) * 2.0**127}
 )
-_BEYOND: Mapping[ScalarType, float] = MappingProxyType(
-    {F16: 65536.0, BF16: float("inf"), F32: float("inf")}
-)
+_BEYOND: Mapping[ScalarType, float] = MappingProxyType({F16: 65536.0, BF16: float("inf"), F32: float("inf")})
 _BITS: Mapping[ScalarType, ScalarType] = MappingProxyType({F16: I16, BF16: I16, F32: I32})
 
 

@@ -25,7 +25,9 @@ def lower_step(frame: Frame, step: Step) -> None:
 
     def row(r: Index, _: list[Value]) -> None:
         out = target.line(frame.code, r)
-        reader = _Reader(frame, r, {source: _line(frame, source, place, r) for source, place in places.items()})
+        reader = _Reader(
+            frame, r, {source: _line(frame, source, place, r) for source, place in places.items()}
+        )
         if step.reduction is not None:
             total = _reduced(frame, step, reader)
             _store(frame, total, out, 0, step)

@@ -38,7 +38,9 @@ class Options:
 class Frame:
     """The state of one function's lowering. `scratch` is None in a function that has no scratch argument."""
 
-    def __init__(self, function: Op, code: Code, machine: Machine, options: Options, scratch: Value | None) -> None:
+    def __init__(
+        self, function: Op, code: Code, machine: Machine, options: Options, scratch: Value | None
+    ) -> None:
         self.function = function
         self.code = code
         self.machine = machine

@@ -254,9 +254,7 @@ class Lanes:
 
     def mask(self, count: Index) -> Value:
         """True in the lanes below `count`."""
-        return self.code.value(
-            "vector.create_mask", (self.code.index(count),), VectorType(self.width, I1)
-        )
+        return self.code.value("vector.create_mask", (self.code.index(count),), VectorType(self.width, I1))
 
 
 def row_lane(code: Code, value: Value, elem: ScalarType) -> Lane:

@@ -148,7 +148,9 @@ class _Blocks:
         self._rows = block.rows
         self._kernel = MicroKernel(frame, product, block)
         self._columns = self._kernel.columns
-        self._free = product.bias is None and isinstance(product.right, Packed) and all(map(self._has_room, tiles))
+        self._free = (
+            product.bias is None and isinstance(product.right, Packed) and all(map(self._has_room, tiles))
+        )
 
     def _has_room(self, tile: Tile | None) -> bool:
         """Whether the columns beyond the valid region, up to a whole panel, are the tile's own."""

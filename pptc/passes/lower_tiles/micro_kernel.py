@@ -100,7 +100,9 @@ class MicroKernel:
             return [
                 x
                 for turn, part in enumerate(parts)
-                for x in self._multiplied(part, factors.left(code.add(k, turn)), factors.right(code.add(k, turn)))
+                for x in self._multiplied(
+                    part, factors.left(code.add(k, turn)), factors.right(code.add(k, turn))
+                )
             ]
 
         def rest(_: Index, sums: Sequence[Value]) -> list[Value]:
@@ -193,7 +195,9 @@ class _Factors:
 
     def _group(self, line: Line, k: Index) -> Value:
         lanes = Lanes(self._code, self._block.group)
-        return lanes.load_raw(*line.at(self._code, self._code.mul(k, self._block.group)), self._product.left.elem)
+        return lanes.load_raw(
+            *line.at(self._code, self._code.mul(k, self._block.group)), self._product.left.elem
+        )
 
     def _spread(self, group: Value) -> Lane:
         """A group of elements in every 32-bit lane."""

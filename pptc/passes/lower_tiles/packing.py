@@ -143,7 +143,9 @@ class _Packer:
 
         def some(k: Index) -> None:
             for first in range(0, panel.columns, width):
-                rows = [self._down(columns, self._inside(code.add(j, first + i)), k, width) for i in range(width)]
+                rows = [
+                    self._down(columns, self._inside(code.add(j, first + i)), k, width) for i in range(width)
+                ]
                 group = code.div(k, panel.group)
                 for i, row in enumerate(_transposed(code, rows)):
                     index = code.add(code.mul(code.add(group, i), panel.columns), first)

@@ -148,7 +148,9 @@ class Folded:
             return 1
         if len(self.across) == 1:
             return UNBOUNDED
-        return gcd(last.extent, self.left) if isinstance(last.extent, int) and isinstance(self.left, int) else 1
+        return (
+            gcd(last.extent, self.left) if isinstance(last.extent, int) and isinstance(self.left, int) else 1
+        )
 
     def line(self, code: Code, row: Index) -> Line:
         start = code.add(self.offset, _steps(code, self.down, code.add(self.top, row)))

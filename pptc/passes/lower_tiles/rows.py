@@ -38,7 +38,9 @@ def lower_step(frame: Frame, step: Step) -> None:
 
 
 def _lower_phase(values: RowValues, phase: int, nodes: Sequence[Node]) -> None:
-    kept = [(node, values.scalar(node)) for node in nodes if node.place and node.is_column and not node.reduction]
+    kept = [
+        (node, values.scalar(node)) for node in nodes if node.place and node.is_column and not node.reduction
+    ]
     for span, sinks in _by_span(nodes):
         for node, result in ColumnLoop(values, phase, span, sinks).run().items():
             values.settle(node, result)

@@ -117,7 +117,10 @@ def _reduction(frame: Frame, op: Op, meaning: RowReduce) -> Step:
 
 
 def _window(frame: Frame, op: Op, meaning: Window) -> Step:
-    source, destination = frame.matrix(op.operand(meaning.source)), frame.matrix(op.operand(meaning.destination))
+    source, destination = (
+        frame.matrix(op.operand(meaning.source)),
+        frame.matrix(op.operand(meaning.destination)),
+    )
     shift = frame.index(op.operand(meaning.row)), frame.index(op.operand(meaning.column))
     shape = shape_of(frame, source if meaning.into else destination)
     here = Source(Spread.FULL, source, shift=(0, 0) if meaning.into else shift)
