@@ -7,6 +7,7 @@ product of an accumulator tile is formed where its tstore stands, straight into 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pptc.ir.core import Op
@@ -17,8 +18,9 @@ from pptc.passes.homes import row_pitch
 from pptc.passes.lower_tiles import rows
 from pptc.passes.lower_tiles.code import Condition, Index
 from pptc.passes.lower_tiles.frame import Frame
+from pptc.passes.lower_tiles.lanes import Lane, Lanes
 from pptc.passes.lower_tiles.micro_kernel import INSIDE, Edge, MicroKernel, Product
-from pptc.passes.lower_tiles.packing import Source, operand_type, pack_panels
+from pptc.passes.lower_tiles.packing import Source, operand, operand_type, pack_panels
 from pptc.passes.lower_tiles.places import Place, Strided
 from pptc.passes.lower_tiles.steps import Source as StepSource
 from pptc.passes.lower_tiles.steps import Step, identity
@@ -110,7 +112,11 @@ def _left(frame: Frame, tile: Tile, count: Index, depth: Index, block: MatrixTil
     memory = frame.memory(frame.shared("left", tile.type.rows * pitch * elem.bytes), elem)
     copy = View(memory, elem, (count, depth), (pitch, 1))
     source = StepSource(Spread.FULL, tile)
-    rows.lower_step(frame, Step(_origin(frame), (source,), copy, count, depth, identity))
+
+    def factor(lanes: Lanes, values: Sequence[Lane]) -> Lane:
+        return operand(lanes, values[0]) if block.group == 1 else values[0]
+
+    rows.lower_step(frame, Step(_origin(frame), (source,), copy, count, depth, factor))
     return copy.place
 
 
