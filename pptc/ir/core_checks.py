@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pptc.ir.attrs import Attr, DimAttr, IntAttr, ListAttr, UnitAttr
+from pptc.ir.attrs import Attr, DictAttr, DimAttr, IntAttr, ListAttr, UnitAttr
 from pptc.ir.core import Op, Value, symbol_name
 from pptc.ir.core_scope import (
     arguments,
@@ -24,6 +24,7 @@ from pptc.ir.types import FunctionType, ScalarType, StateType, TensorType, Type
 
 VERSION = 1
 LARGEST_EXTENT = 2**31 - 1
+_NOTHING = DictAttr(())
 
 
 def check_module(op: Op) -> Iterator[Problem]:
@@ -62,7 +63,7 @@ def _check_entry(function: Op) -> Iterator[Problem]:
 
 
 def _check_ranges(function: Op) -> Iterator[Problem]:
-    if "core.dims" in function.attributes and not entries(function, "core.dims"):
+    if not isinstance(function.attributes.get("core.dims", _NOTHING), DictAttr):
         yield Problem("P0207", "core.dims is a dictionary: {T = [1, 512]}")
     for name, value in entries(function, "core.dims"):
         ends = _range(value)
@@ -79,7 +80,7 @@ def _range(value: Attr) -> tuple[int, int] | None:
 
 
 def _check_scalars(function: Op) -> Iterator[Problem]:
-    if "core.scalars" in function.attributes and not entries(function, "core.scalars"):
+    if not isinstance(function.attributes.get("core.scalars", _NOTHING), DictAttr):
         yield Problem("P0207", 'core.scalars is a dictionary: {past = "P"}')
     named = {argument.name: argument for argument in arguments(function)}
     taken: set[str] = set()
@@ -159,7 +160,9 @@ def check_call(callee: Op, call: Op) -> Iterator[Problem]:
     binding = bind_arguments(callee, call.operands)
     for name in symbols_of(signature(callee).results):
         if name not in binding:
-            yield Problem("P0110", f"the call does not say what the symbol {name} of @{symbol_name(callee)} is")
+            yield Problem(
+                "P0110", f"the call does not say what the symbol {name} of @{symbol_name(callee)} is"
+            )
     names = scalar_symbols(callee)
     for argument, value in zip(arguments(callee), call.operands, strict=False):
         symbol = names.get(argument.name or "")

@@ -86,11 +86,18 @@ def shape(type: Type) -> tuple[Dim, ...]:
     return type.dims
 
 
-def read(text: str, name: str = "test.pto") -> Op:
-    """The module of a text without faults."""
+def findings(text: str) -> tuple[Op | None, list[str]]:
+    """The module of a text, and the codes and messages of what is wrong with it."""
     sink = Sink()
-    module = parse(Source(name, text), sink)
+    module = parse(Source("test.pto", text), sink)
+    if module is not None:
+        verify(module, sink)
+    return module, [f"{d.code} {d.message}" for d in sink]
+
+
+def read(text: str) -> Op:
+    """The module of a text without faults."""
+    module, found = findings(text)
     assert module is not None
-    verify(module, sink)
-    assert [f"{d.code} {d.message}" for d in sink] == []
+    assert found == []
     return module

@@ -1,4 +1,4 @@
-"""Rows of `builtin`, `func` and `scf`: modules, functions and structured control flow.
+"""Rows of `builtin`, `func`, `scf` and `cf`: modules, functions and control flow.
 
 The body of scf.for, of both branches of scf.if and of the second region of scf.while ends with scf.yield; the text
 leaves it out where it carries nothing. An scf.if without else has a second region without blocks.
@@ -61,9 +61,10 @@ def _function_rule(op: Op) -> Iterator[Problem]:
     type = op.attributes["function_type"]
     if not isinstance(type, TypeAttr) or not isinstance(type.type, FunctionType):
         yield Problem("P0207", "function_type must be a function type")
-    elif op.regions[0].blocks:
+        return
+    if op.regions[0].blocks:
         yield from _differ("arguments", _types(op.body.args), type.type.inputs, None)
-        yield from check_function(op)
+    yield from check_function(op)
 
 
 def _call_rule(op: Op) -> Iterator[Problem]:
@@ -135,6 +136,10 @@ def _while_rule(op: Op) -> Iterator[Problem]:
     last = before.block.last
     if last is not None and last.definition.terminator and last.name not in ("scf.condition", FAULTY.name):
         yield Problem("P0208", "the first region of scf.while ends with scf.condition")
+
+
+def _branch_rule(op: Op) -> Iterator[Problem]:
+    yield Problem("P0106", "branches between blocks are not compiled yet", hint="write scf.if, scf.for or scf.while")
 
 
 FAULTY = OpDef(
@@ -251,5 +256,25 @@ ROWS = table(
         format="custom<Switch> attr-dict",
         regions=None,
         traits=YIELDS,
+    ),
+    OpDef(
+        name="cf.br",
+        doc="Goes on at another block of the region.",
+        operands=(Operand("target", ANY, arity="many"),),
+        format="custom<Successors> attr-dict",
+        terminator=True,
+        rules=(_branch_rule,),
+    ),
+    OpDef(
+        name="cf.cond_br",
+        doc="Goes on at the first block when the condition is true, else at the second.",
+        operands=(
+            Operand("condition", FLAG),
+            Operand("true_target", ANY, arity="many"),
+            Operand("false_target", ANY, arity="many"),
+        ),
+        format="$condition `,` custom<Successors> attr-dict",
+        terminator=True,
+        rules=(_branch_rule,),
     ),
 )

@@ -30,7 +30,7 @@ from pptc.ir.core_shapes import (
 )
 from pptc.ir.opdef import Attribute, OpDef, Operand, Problem, Result, table
 from pptc.ir.spell import print_type
-from pptc.ir.types import INDEX, PtrType, StateType, TensorType, Type
+from pptc.ir.types import INDEX, PtrType, ScalarType, StateType, TensorType, Type
 
 # ---------------------------------------------------------------- parameters
 
@@ -182,26 +182,34 @@ def _grid(op: Op) -> tuple[Type, ...]:
 
 
 def _launched(op: Op) -> Iterator[Problem]:
-    """The kernel's arguments are ins, then inout, then outs; SPMD arguments are the launch's own."""
+    """Tensors and states meet the kernel's pointers, scalars its scalars, each in their order."""
     name = op.attributes.get("callee")
     if not isinstance(name, SymbolAttr):
         return
     kernel = find_symbol(op, name.name, "func.func")
     if kernel is None:
-        yield Problem("P0103", f"the module has no kernel @{name.name}")
+        yield Problem("P0103", f"the module has no kernel @{name.name}", f"=@{name.name}")
         return
-    values = [*op.group("ins"), *op.group("states"), *op.results]
+    given = [value.type for value in (*op.group("ins"), *op.group("states"), *op.results)]
     wanted = [type for index, type in enumerate(signature(kernel).inputs) if not _is_spmd(kernel, index)]
-    if len(values) != len(wanted):
-        words = f"@{name.name} takes {len(wanted)} arguments; ins, inout and outs are {len(values)}"
-        yield Problem("P0202", words)
+    for words, scalar in (("pointers", False), ("scalars", True)):
+        yield from _passed(
+            f"@{name.name}",
+            words,
+            [type for type in given if isinstance(type, ScalarType) == scalar],
+            [type for type in wanted if isinstance(type, ScalarType) == scalar],
+        )
+
+
+def _passed(kernel: str, words: str, given: list[Type], wanted: list[Type]) -> Iterator[Problem]:
+    if len(given) != len(wanted):
+        yield Problem(
+            "P0202", f"{kernel} takes {len(wanted)} {words}, the launch has values for {len(given)}"
+        )
         return
-    for position, (value, type) in enumerate(zip(values, wanted, strict=True)):
-        if not _passes(value.type, type):
-            given = print_type(value.type)
-            yield Problem(
-                "P0201", f"argument {position} of @{name.name} is {print_type(type)}, which {given} is not"
-            )
+    for type, argument in zip(given, wanted, strict=True):
+        if not _passes(type, argument):
+            yield Problem("P0201", f"{kernel} takes {print_type(argument)}, which {print_type(type)} is not")
 
 
 def _is_spmd(kernel: Op, index: int) -> bool:
@@ -219,8 +227,8 @@ def _passes(value: Type, argument: Type) -> bool:
 
 _LAUNCH = OpDef(
     name="core.launch",
-    doc="Runs a tile kernel of the module over a grid. Its arguments are ins, then inout, then outs: tensors and "
-    "states in row-major order behind pointers, scalars as they are.",
+    doc="Runs a tile kernel of the module over a grid. Its pointers are the tensors of ins, the states of inout and "
+    "the tensors of outs in this order, all row-major; its scalars are those of ins.",
     operands=(
         Operand("blocks", INDEX_SCALAR, arity="optional"),
         Operand("ins", LAUNCHED, arity="many"),
