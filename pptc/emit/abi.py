@@ -20,12 +20,13 @@ from pptc.emit.llvm_ir import (
     Llvm,
     QuotedAttributes,
     int_constant,
+    memory_type,
     scalar_type,
 )
 from pptc.emit.section import STACK_SCRATCH_BYTES, scratch_bytes
 from pptc.ir.core import Op, symbol_name
 from pptc.ir.signature import spmd_role
-from pptc.ir.types import MemRefType, ScalarType, Type
+from pptc.ir.types import I1, MemRefType, ScalarType, Type
 
 _POINTERS, _SCALARS, _SCRATCH = 8, 16, 32
 _BEGIN, _END, _COUNT = 8, 16, 24
@@ -82,19 +83,11 @@ def _c_type(type: Type) -> Llvm:
     if isinstance(type, MemRefType):
         return POINTER
     assert isinstance(type, ScalarType)
-    if type.is_float and type.bits < 32:
-        return ir.IntType(type.bits)
-    return BYTE if type.bits == 1 else scalar_type(type)
+    return memory_type(type)
 
 
 def _from_c(b: Llvm, value: Llvm, type: Type) -> Llvm:
-    if isinstance(type, MemRefType):
-        return value
-    assert isinstance(type, ScalarType)
-    if type.bits == 1:
-        return b.icmp_unsigned("!=", value, int_constant(0, BYTE))
-    to = scalar_type(type)
-    return value if value.type == to else b.bitcast(value, to)
+    return b.icmp_unsigned("!=", value, int_constant(0, BYTE)) if type == I1 else value
 
 
 def _emit_plain(kernel: _Kernel, *, with_scratch: bool) -> None:

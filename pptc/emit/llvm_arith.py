@@ -8,7 +8,7 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from pptc.emit.function_emitter import FunctionEmitter, Handler, result_type
-from pptc.emit.llvm_ir import Llvm, constant, int_constant
+from pptc.emit.llvm_ir import Llvm, constant, int_constant, number_type
 from pptc.ir.attrs import Attr, DenseAttr, IntAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.ops.arith import predicate_of
@@ -174,6 +174,20 @@ def _index_cast(method: str) -> Handler:
     return emit
 
 
+def _convert_float(method: str) -> Handler:
+    def emit(e: FunctionEmitter, op: Op) -> Llvm:
+        value = _as_type(e, e.get(op, "in"), number_type(op.operand("in").type))
+        converted = getattr(e.builder, method)(value, number_type(op.result.type))
+        return _as_type(e, converted, result_type(op))
+
+    return emit
+
+
+def _as_type(e: FunctionEmitter, value: Llvm, type: Llvm) -> Llvm:
+    """The same bits as another type."""
+    return value if value.type == type else e.builder.bitcast(value, type)
+
+
 def _saturated(stem: str) -> Handler:
     def emit(e: FunctionEmitter, op: Op) -> Llvm:
         value, to = e.get(op, "in"), result_type(op)
@@ -183,8 +197,7 @@ def _saturated(stem: str) -> Handler:
 
 
 def _bitcast(e: FunctionEmitter, op: Op) -> Llvm:
-    value, to = e.get(op, "in"), result_type(op)
-    return value if value.type == to else e.builder.bitcast(value, to)
+    return _as_type(e, e.get(op, "in"), result_type(op))
 
 
 def _absolute_integer(e: FunctionEmitter, op: Op) -> Llvm:
@@ -233,8 +246,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "arith.extsi": _cast("sext"),
         "arith.extui": _cast("zext"),
         "arith.trunci": _cast("trunc"),
-        "arith.extf": _cast("fpext"),
-        "arith.truncf": _cast("fptrunc"),
+        "arith.extf": _convert_float("fpext"),
+        "arith.truncf": _convert_float("fptrunc"),
         "arith.sitofp": _cast("sitofp"),
         "arith.uitofp": _cast("uitofp"),
         "arith.fptosi": _saturated("fptosi.sat"),

@@ -83,13 +83,21 @@ BYTE = ir.IntType(8)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 BFLOAT = BFloatType()
-HALF = ir.HalfType()
-_FLOATS = {"f16": HALF, "bf16": BFLOAT, "f32": ir.FloatType(), "f64": ir.DoubleType()}
+_FLOATS = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
+_NARROW = {"f16": ir.HalfType(), "bf16": BFLOAT}
 
 
 def scalar_type(type: ScalarType) -> Llvm:
-    """The LLVM type of a scalar; the 8-bit floats are their bits."""
+    """The LLVM type of a scalar. Floats below 32 bits are their bits: LLVM moves those without a library."""
     return _FLOATS.get(type.name) or ir.IntType(type.bits)
+
+
+def number_type(type: Type) -> Llvm:
+    """What instructions that compute with a type take: half and bfloat for the narrow floats."""
+    elem = type.elem if isinstance(type, VectorType) else type
+    assert isinstance(elem, ScalarType)
+    number = _NARROW.get(elem.name) or scalar_type(elem)
+    return ir.VectorType(number, type.lanes) if isinstance(type, VectorType) else number
 
 
 def llvm_type(type: Type) -> Llvm:
@@ -146,14 +154,10 @@ def splat_constant(item: Llvm, lanes: int) -> Llvm:
 
 
 def float_constant(bits: int, type: ScalarType) -> Llvm:
-    """A float by its bits, in LLVM's hexadecimal notation of each type."""
-    if type.bits == 8:
-        return int_constant(bits, BYTE)
-    if type.name == "f32":
-        text = f"0x{_double_bits(bits):016X}"
-    else:
-        text = {"f64": f"0x{bits:016X}", "f16": f"0xH{bits:04X}", "bf16": f"0xR{bits:04X}"}[type.name]
-    return Literal(scalar_type(type), text)
+    """A float by its bits, which LLVM writes as those of the f64 equal to it."""
+    if type.bits < 32:
+        return int_constant(bits, scalar_type(type))
+    return Literal(scalar_type(type), f"0x{bits if type.bits == 64 else _double_bits(bits):016X}")
 
 
 def _double_bits(bits: int) -> int:

@@ -63,16 +63,15 @@ def _lanes_address(e: FunctionEmitter, op: Op, *, inside: bool) -> Llvm:
 
 def _load_lanes(e: FunctionEmitter, op: Op) -> Llvm:
     elem, type = _element(op.operand("base")), result_type(op)
-    stored = _moved_type(ir.VectorType(memory_type(elem), type.count))
+    stored = ir.VectorType(memory_type(elem), type.count)
     loaded = e.builder.load(_lanes_address(e, op, inside=True), align=elem.bytes, typ=stored)
-    return e.compare("ne", loaded, int_constant(0, stored)) if elem == I1 else _as_type(e, loaded, type)
+    return e.compare("ne", loaded, int_constant(0, stored)) if elem == I1 else loaded
 
 
 def _store_lanes(e: FunctionEmitter, op: Op) -> None:
     elem, value = _element(op.operand("base")), e.get(op, "value")
     if elem == I1:
         value = e.builder.zext(value, ir.VectorType(BYTE, value.type.count))
-    value = _as_type(e, value, _moved_type(value.type))
     alignment = elem.bytes
     if "nontemporal" in op.attributes:
         alignment *= value.type.count
