@@ -106,7 +106,7 @@ class Cursor:
 
 
 def unexpected(node: Node, wanted: str, hint: str | None = None) -> SyntaxFault:
-    """The fault of a node that stands where `wanted` should; an ERROR node has been reported, so that its fault is mute."""
+    """The fault of a node that stands where `wanted` should; mute for an ERROR node, which has been reported."""
     if node.type == "ERROR":
         return SyntaxFault(MUTE, "")
     return SyntaxFault("P0007", f"expected {wanted}, found {describe(node)}", node.start, node.end, hint)

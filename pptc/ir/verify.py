@@ -134,7 +134,7 @@ def _dominators(region: Region) -> dict[Block, list[Block]]:
         changed = False
         for block in region.blocks[1:]:
             ways = [found[source] for source in before[block]]
-            shared = {b: None for b in everything if b is block or (ways and all(b in way for way in ways))}
+            shared = {b: None for b in everything if b is block or all(b in way for way in ways)}
             changed |= shared.keys() != found[block].keys()
             found[block] = shared
     return {block: [b for b in above if b is not block] for block, above in found.items()}
