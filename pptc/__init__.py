@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import os
 
-    from pptc.runtime import Module
+    from pptc.runtime import Context, Module
 
 __version__ = "0.1.0"
 
@@ -30,8 +30,11 @@ def compile(
     compile_file(str(source), str(output), target, opt_level)
 
 
-def load(path: str | os.PathLike[str]) -> Module:
-    """Open a module that pptc made; `load(path)["name"]` is a kernel to be called with arrays and scalars."""
+def load(path: str | os.PathLike[str], context: Context | None = None) -> Module:
+    """Open a module that pptc made; `load(path)["name"]` is a kernel to be called with arrays and scalars.
+
+    `context` is a pptc.runtime.Context, which says how many threads run a grid and what the processor may use.
+    """
     from pptc.runtime import load as open_module
 
-    return open_module(path)
+    return open_module(path, context)

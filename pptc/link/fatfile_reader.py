@@ -101,7 +101,9 @@ class _Reader:
             ):
                 raise _damaged(f"entry {number} does not follow the one before it")
             payload = self.slice(row.offset, row.payload_size, f"payload of entry {number}")
-            hashed = not row.flags & pptf.EntryFlag.NO_HASH
+            hashed = row.kind != pptf.Kind.IMAGE
+            if hashed == bool(row.flags & pptf.EntryFlag.NO_HASH):
+                raise _damaged(f"entry {number} says the wrong thing about its hash")
             if hashed and hashlib.sha256(payload).digest() != row.payload_hash:
                 raise _damaged(f"the payload of entry {number} does not match its hash")
             if any(self.data[end : row.offset]):

@@ -120,6 +120,8 @@ static ppt_status check_entry(const ppt_fat *fat, const pptf_entry *entry, uint6
   if (!within(entry->map_first, entry->map_count, header->map_size / 8) ||
       !within(entry->kernel_first, entry->kernel_count, header->kernels_size / PPTF_KERNEL_SIZE))
     return damaged("an entry has rows that do not exist");
+  if ((entry->kind == PPTF_KIND_IMAGE) != ((entry->flags & PPTF_ENTRY_NO_HASH) != 0))
+    return damaged("an entry says the wrong thing about its hash");
   const uint32_t known = PPTF_ENTRY_REQUIRED | PPTF_ENTRY_COMPRESSED | PPTF_ENTRY_DEBUG | PPTF_ENTRY_NO_HASH;
   if ((entry->flags & PPTF_ENTRY_REQUIRED) &&
       ((entry->flags & ~known) || !entry->kind || entry->kind > PPTF_KIND_ASSEMBLY))
