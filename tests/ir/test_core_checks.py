@@ -27,7 +27,7 @@ def the_call(module: Op) -> Op:
     return next(op for op in module.walk() if op.name == "func.call")
 
 
-def test_a_call_binds_symbols_by_extents_and_scalars():
+def test_a_call_binds_symbols_by_extents_and_scalars() -> None:
     module = read(
         calling(
             "%a: tensor<(N)x4xf32>, %b: tensor<(N+3)x4xf32>, %s: !core.state<64x4xf32>",
@@ -39,7 +39,7 @@ def test_a_call_binds_symbols_by_extents_and_scalars():
     assert bind_arguments(callee, the_call(module).operands) == {"T": Symbol("N"), "C": 64, "P": 3}
 
 
-def test_a_sum_says_what_its_unknown_part_is():
+def test_a_sum_says_what_its_unknown_part_is() -> None:
     module = read(
         calling(
             "%a: tensor<2x4xf32>, %b: tensor<(K+5)x4xf32>, %s: !core.state<64x4xf32>, %n: index",
@@ -49,7 +49,7 @@ def test_a_sum_says_what_its_unknown_part_is():
     assert bind_arguments(next(functions(module)), the_call(module).operands)["P"] == parse_dim("K+3")
 
 
-def test_a_scalar_must_agree_with_the_extents():
+def test_a_scalar_must_agree_with_the_extents() -> None:
     _, found = findings(
         calling(
             "%a: tensor<2x4xf32>, %b: tensor<6x4xf32>, %s: !core.state<64x4xf32>",
@@ -61,7 +61,7 @@ def test_a_scalar_must_agree_with_the_extents():
     assert "value 1 is tensor<6x4xf32>, not tensor<7x4xf32>" in found[0]
 
 
-def test_scalars_in_terms_of_symbols():
+def test_scalars_in_terms_of_symbols() -> None:
     module = read("""
 module {
   func.func @main(%x: tensor<(B)x(2*T)xf32>, %past: index, %free: index) attributes {core.scalars = {past = "P"}} {
@@ -105,17 +105,17 @@ def function(arguments: str, attributes: str, body: str = "return", head: str = 
         ("module attributes {core.version = true} {\n}\n", "P0207", "core.version"),
     ],
 )  # fmt: skip
-def test_attributes_of_functions_are_checked(text, code, words):
+def test_attributes_of_functions_are_checked(text, code, words) -> None:
     _, found = findings(text)
     assert found and found[0].startswith(code) and words in found[0], found
 
 
-def test_empty_dictionaries_and_full_ranges_are_fine():
+def test_empty_dictionaries_and_full_ranges_are_fine() -> None:
     read(function("", "core.entry, core.dims = {}, core.scalars = {}"))
     read(function("", "core.entry, core.dims = {B = [0, 2147483647]}"))
 
 
-def test_question_marks_are_numbered_and_filled():
+def test_question_marks_are_numbered_and_filled() -> None:
     first, second = name_anonymous([tensor("? 4"), tensor("B ? ?")])
     assert first == tensor("?0 4") and second == tensor("B ?1 ?2")
     assert fill(tensor("? 4"), tensor("B 4")) == tensor("B 4")
@@ -123,7 +123,7 @@ def test_question_marks_are_numbered_and_filled():
     assert fill(tensor("T 4"), tensor("B 4")) == tensor("T 4")
 
 
-def test_two_question_marks_are_not_equal():
+def test_two_question_marks_are_not_equal() -> None:
     text = function(
         "%x: tensor<?xf32>, %y: tensor<?xf32>",
         "core.entry",

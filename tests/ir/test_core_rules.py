@@ -209,7 +209,7 @@ def concrete(written: str, binding: dict[str, int]) -> TensorType:
 @pytest.mark.parametrize("case", CASES, ids=str)
 @settings(max_examples=12)
 @given(binding=BINDINGS)
-def test_derived_types_are_those_of_numpy(case, binding):
+def test_derived_types_are_those_of_numpy(case, binding) -> None:
     types = [concrete(written, binding) for written in case.operands]
     results = [concrete(written, binding) for written in case.results]
     op = make(case.name, types, case.attributes | slice_sizes(case, binding), results)
@@ -246,7 +246,7 @@ def compare(op: Any, arrays: list[Any], expected: list[Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 @settings(max_examples=12)
 @given(binding=BINDINGS)
-def test_symbolic_types_become_the_concrete_ones(case, binding):
+def test_symbolic_types_become_the_concrete_ones(case, binding) -> None:
     op = make(case.name, case.operands, case.attributes, case.results)
     symbolic = infer(op)
     assert problems(make(case.name, case.operands, case.attributes, symbolic)) == []
@@ -257,13 +257,13 @@ def test_symbolic_types_become_the_concrete_ones(case, binding):
         assert tuple(evaluate(dim, binding) for dim in shape(with_symbols)) == shape(plain)
 
 
-def test_every_pure_row_has_a_case():
+def test_every_pure_row_has_a_case() -> None:
     rest = {"param", "get", "constant", "splat", "item", "dim", "launch", "state_read", "state_write"}
     rows = {name.removeprefix("core.") for name in OPS if name.startswith("core.")}
     assert rows - {case.name for case in CASES} == rest
 
 
-def test_rows_are_documented():
+def test_rows_are_documented() -> None:
     for name, row in OPS.items():
         if name.startswith("core."):
             assert row.doc.endswith("."), name
@@ -316,7 +316,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("name", "operands", "attributes", "code", "words"), REFUSED)
-def test_refusals(name, operands, attributes, code, words):
+def test_refusals(name, operands, attributes, code, words) -> None:
     op = make(name, operands, attributes)
     found = problems(make(name, operands, attributes, infer(op)))
     assert [problem.code for problem in found] == [code]
@@ -340,23 +340,23 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize(("name", "operands", "attributes", "results", "code"), WRITTEN)
-def test_written_results_are_checked(name, operands, attributes, results, code):
+def test_written_results_are_checked(name, operands, attributes, results, code) -> None:
     assert [problem.code for problem in problems(make(name, operands, attributes, results))] == [code]
 
 
-def test_windows_known_at_run_time_only_are_not_refused():
+def test_windows_known_at_run_time_only_are_not_refused() -> None:
     attributes = {"offsets": [None, "(T-1)"], "sizes": [2, 1], "strides": [1, 1]}
     op = make("slice", ("B T", INDEX), attributes, ("2 1",))
     assert problems(op) == []
 
 
-def test_open_extents_follow_from_the_operand():
+def test_open_extents_follow_from_the_operand() -> None:
     assert shape(infer(make("reshape", ("B 12",), {}, ("? 3 4",)))[0]) == shape(tensor("B 3 4"))
     assert shape(infer(make("cast", ("B 12",), {}, ("? ? i32",)))[0]) == shape(tensor("B 12"))
     assert shape(infer(make("broadcast", ("B 1",), {}, ("3 ? 5",)))[0]) == shape(tensor("3 B 5"))
 
 
-def test_states():
+def test_states() -> None:
     read = {"offsets": [0, "(P)"], "sizes": [2, "(T)"]}
     assert problems(make("state_read", ("state 2 C bf16",), read, ("2 T bf16",))) == []
     assert [p.code for p in problems(make("state_read", ("state 2 C bf16",), read, ("2 P bf16",)))] == [
@@ -380,7 +380,7 @@ def constant(text: str) -> Any:
     return op.definition.reference(op, {"B": 3})
 
 
-def test_constants_as_arrays():
+def test_constants_as_arrays() -> None:
     np.testing.assert_array_equal(
         constant("dense<[[1, -2], [3, 4]]> : tensor<2x2xi8>"), np.array([[1, -2], [3, 4]], np.int8)
     )
@@ -391,7 +391,7 @@ def test_constants_as_arrays():
     assert constant("dense<[true, false]> : tensor<2xi1>").tolist() == [True, False]
 
 
-def test_slices_start_where_scalars_say():
+def test_slices_start_where_scalars_say() -> None:
     attributes = {"offsets": [None, 0], "sizes": [2, 3], "strides": [2, 1]}
     op = make("slice", ("9 3", INDEX), attributes, ("2 3",))
     x = np.arange(27.0, dtype=np.float32).reshape(9, 3)
@@ -401,7 +401,7 @@ def test_slices_start_where_scalars_say():
     np.testing.assert_array_equal(op.definition.reference(op, {}, x, -1), x[[0, 2]])
 
 
-def test_narrow_results_are_rounded_once():
+def test_narrow_results_are_rounded_once() -> None:
     halfway = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8, 1 + 3 * 2.0**-8 - 2.0**-40])
     op = make("cast", ("3 f64",), {}, ("3 bf16",))
     assert op.definition.reference is not None
@@ -412,7 +412,7 @@ def test_narrow_results_are_rounded_once():
 @pytest.mark.parametrize(
     ("elem", "values"), [("i8", [127, -128, 0, 3, -3, 127]), ("ui8", [255, 0, 0, 3, 0, 255])]
 )
-def test_casts_to_integers_truncate_and_clamp(elem, values):
+def test_casts_to_integers_truncate_and_clamp(elem, values) -> None:
     op = make("cast", ("6",), {}, (f"6 {elem}",))
     x = np.array([300.0, -300.0, np.nan, 3.9, -3.9, np.inf], np.float32)
     assert op.definition.reference is not None

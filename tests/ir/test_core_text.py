@@ -24,14 +24,14 @@ CANONICAL = [path for path in PROGRAMS if path.stem != "spellings"]
 
 
 @pytest.mark.parametrize("path", CANONICAL, ids=lambda path: path.stem)
-def test_programs_print_as_they_are_written(path):
+def test_programs_print_as_they_are_written(path) -> None:
     text = path.read_text()
     code = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("//"))
     assert print_module(read(text)) == code
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_programs_round_trip(path):
+def test_programs_round_trip(path) -> None:
     module = read(path.read_text())
     text = print_module(module)
     again = read(text)
@@ -40,12 +40,12 @@ def test_programs_round_trip(path):
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_the_generic_form_means_the_same(path):
+def test_the_generic_form_means_the_same(path) -> None:
     module = read(path.read_text())
     assert print_module(read(generic_text(module))) == print_module(module)
 
 
-def test_every_core_row_is_spelled_in_a_program():
+def test_every_core_row_is_spelled_in_a_program() -> None:
     spelled = {op.name for path in PROGRAMS for op in read(path.read_text()).walk()}
     assert {name for name in OPS if name.startswith("core.")} <= spelled
 
@@ -121,7 +121,7 @@ TYPES = (
 
 
 @pytest.mark.parametrize(("written", "printed"), TYPES)
-def test_types(written, printed):
+def test_types(written, printed) -> None:
     symbols = "%a: tensor<(B)x(T)x(P)x(C)xf32>"
     text = f"module {{\n  func.func private @f({symbols}, %x: {written})\n}}\n"
     module = read(text)

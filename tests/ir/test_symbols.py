@@ -83,7 +83,7 @@ def normal_or_none(tree: Tree) -> Dim | None:
 
 
 @given(trees(), BINDINGS)
-def test_value_is_kept(tree, binding):
+def test_value_is_kept(tree, binding) -> None:
     dim = normal_or_none(tree)
     try:
         expected = plain(tree, binding)
@@ -94,7 +94,7 @@ def test_value_is_kept(tree, binding):
 
 
 @given(trees(), BINDINGS)
-def test_bounds_enclose_the_value(tree, binding):
+def test_bounds_enclose_the_value(tree, binding) -> None:
     dim = normal_or_none(tree)
     if dim is None:
         return
@@ -109,7 +109,7 @@ def test_bounds_enclose_the_value(tree, binding):
 
 
 @given(trees())
-def test_text_round_trips(tree):
+def test_text_round_trips(tree) -> None:
     dim = normal_or_none(tree)
     if dim is None or isinstance(dim, int):
         return
@@ -120,7 +120,7 @@ def test_text_round_trips(tree):
 
 
 @given(trees(2), trees(2), trees(2))
-def test_ring_laws_make_equal_objects(x, y, z):
+def test_ring_laws_make_equal_objects(x, y, z) -> None:
     a, b, c = normal_or_none(x), normal_or_none(y), normal_or_none(z)
     if a is None or b is None or c is None:
         return
@@ -135,7 +135,7 @@ def test_ring_laws_make_equal_objects(x, y, z):
 
 
 @given(trees(3), BINDINGS, trees(2))
-def test_substitution_commutes_with_evaluation(tree, binding, replacement):
+def test_substitution_commutes_with_evaluation(tree, binding, replacement) -> None:
     dim, inner = normal_or_none(tree), normal_or_none(replacement)
     if dim is None or inner is None:
         return
@@ -174,7 +174,7 @@ def test_substitution_commutes_with_evaluation(tree, binding, replacement):
         ("(-(2-T))", "(T-2)"),
     ],
 )
-def test_equal_expressions_are_equal_objects(left, right):
+def test_equal_expressions_are_equal_objects(left, right) -> None:
     assert parse_dim(left) == parse_dim(right)
 
 
@@ -199,17 +199,17 @@ def test_equal_expressions_are_equal_objects(left, right):
         (add(1, minimum(P, T)), "(min(P, T)+1)"),
     ],
 )
-def test_printed_text(dim, text):
+def test_printed_text(dim, text) -> None:
     assert print_dim(dim) == text
     if text != "?":
         assert parse_dim(text) == dim
 
 
-def test_question_mark_is_anonymous():
+def test_question_mark_is_anonymous() -> None:
     assert parse_dim("?") == ANONYMOUS
 
 
-def test_symbols_are_listed_once_each():
+def test_symbols_are_listed_once_each() -> None:
     assert list(symbols(parse_dim("(B*T+T+max(P, T))"))) == ["B", "T", "P"]
 
 
@@ -233,13 +233,13 @@ def test_symbols_are_listed_once_each():
         ("(" * 200 + "T" + ")" * 200, 51),
     ],
 )
-def test_refusals_point_at_the_fault(text, offset):
+def test_refusals_point_at_the_fault(text, offset) -> None:
     with pytest.raises(DimSyntaxError) as caught:
         parse_dim(text)
     assert caught.value.offset == offset
 
 
-def test_growth_is_bounded():
+def test_growth_is_bounded() -> None:
     sums = "*".join(f"(a{i}+b{i})" for i in range(12))
     with pytest.raises(DimSyntaxError, match="more than 256 terms"):
         parse_dim(f"({sums})")
@@ -247,15 +247,15 @@ def test_growth_is_bounded():
         parse_dim("(" + "+".join(["T"] * 1000) + ")")
 
 
-def test_unknown_symbol_is_a_key_error():
+def test_unknown_symbol_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         evaluate(add(T, 1), {"P": 3})
 
 
-def test_large_numbers_stay_exact():
+def test_large_numbers_stay_exact() -> None:
     assert evaluate(mul(T, T, T), {"T": 10**9}) == 10**27
     assert math.prod([3, 5]) == evaluate(mul(T, P), {"T": 3, "P": 5})
 
 
-def test_expressions_are_hashable_values():
+def test_expressions_are_hashable_values() -> None:
     assert len({add(T, P), add(P, T), DimExpr("+", (P, T))}) == 1
