@@ -150,6 +150,15 @@ def _call(e: FunctionEmitter, op: Op) -> list[Llvm]:
     return [e.builder.extract_value(returned, index) for index in range(len(op.results))]
 
 
+def _block_number(e: FunctionEmitter, op: Op) -> Llvm:
+    """The last argument but one of a function that asks for its place in the grid."""
+    return e.function.args[-2]
+
+
+def _block_count(e: FunctionEmitter, op: Op) -> Llvm:
+    return e.function.args[-1]
+
+
 def _trap(e: FunctionEmitter, op: Op) -> None:
     e.intrinsic("trap", [], VOID)
 
@@ -165,6 +174,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "scf.condition": _passed_on,
         "func.return": _return,
         "func.call": _call,
+        "pto.get_block_idx": _block_number,
+        "pto.get_block_num": _block_count,
         "pto.trap": _trap,
     }
 )

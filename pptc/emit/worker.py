@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import selectors
@@ -81,6 +82,7 @@ def _start(index: int, job: Callable[[], object]) -> _Child:
     sys.stderr.flush()
     process = os.fork()
     if process == 0:
+        faulthandler.disable()  # the parent tells of a crash
         os.close(reading)
         os.dup2(stderr.fileno(), 2)
         _run_and_exit(job, writing)
