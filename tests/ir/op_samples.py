@@ -13,8 +13,29 @@ from pptc.ir.opdef import Attribute, Kind, OpDef
 from pptc.ir.ops import OPS
 from pptc.ir.symbols import parse_dim
 from pptc.ir.types import (
-    BF16, F16, F32, F64, I1, I8, I16, I32, I64, INDEX, UI8, UI16, UI32,
-    FunctionType, MemRefType, PartType, PtrType, StateType, TensorType, TileType, Type, VectorType, ViewType,
+    BF16,
+    F16,
+    F32,
+    F64,
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    INDEX,
+    UI8,
+    UI16,
+    UI32,
+    FunctionType,
+    MemRefType,
+    PartType,
+    PtrType,
+    StateType,
+    TensorType,
+    TileType,
+    Type,
+    VectorType,
+    ViewType,
 )  # fmt: skip
 
 SCALARS: tuple[Type, ...] = (INDEX, I1, I8, I16, I32, I64, UI8, UI16, UI32, F16, BF16, F32, F64)
@@ -43,10 +64,14 @@ def attributes(declared: Attribute) -> st.SearchStrategy[Attr]:
     """Values that an attribute may have."""
     if declared.kind == "enum":
         words = st.sampled_from(declared.values)
-        return words.map(lambda word: EnumAttr(declared.enum, word, declared.spaced)) if declared.enum else words
+        return (
+            words.map(lambda word: EnumAttr(declared.enum, word, declared.spaced)) if declared.enum else words
+        )
     return {
         "int": st.integers(0, 1000).map(lambda value: IntAttr(value, None)),
-        "float": st.floats(allow_nan=False, allow_infinity=False).map(lambda value: parse_float(f"{value:.9e}", F64)),
+        "float": st.floats(allow_nan=False, allow_infinity=False).map(
+            lambda value: parse_float(f"{value:.9e}", F64)
+        ),
         "bool": st.booleans(),
         "string": st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=12),
         "type": st.sampled_from(POOL).map(TypeAttr),
@@ -79,7 +104,9 @@ def samples(draw: st.DrawFn, row: OpDef) -> Op:
     op = Op(row, block.args, (), given, segments=tuple(segments))
     results = list(row.infer(op)) if row.infer else []
     if len(results) != len(row.results):
-        results = [_choose(draw, types_of(result.kind), favourite) for result in row.results if result.arity == "one"]
+        results = [
+            _choose(draw, types_of(result.kind), favourite) for result in row.results if result.arity == "one"
+        ]
     op.results = [Value(type, op, index) for index, type in enumerate(results)]
     block.append(op)
     return function(block)
@@ -92,7 +119,13 @@ def _choose(draw: st.DrawFn, choices: list[Type], favourite: Type) -> Type:
 def function(block: Block, name: str = "f", attributes: Mapping[str, Attr] | None = None) -> Op:
     """A func.func around a block."""
     type = TypeAttr(FunctionType(tuple(value.type for value in block.args), ()))
-    return Op(OPS["func.func"], (), (), {"sym_name": name, "function_type": type, **(attributes or {})}, [Region([block])])
+    return Op(
+        OPS["func.func"],
+        (),
+        (),
+        {"sym_name": name, "function_type": type, **(attributes or {})},
+        [Region([block])],
+    )
 
 
 def module(*functions: Op) -> Op:

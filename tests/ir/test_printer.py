@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 
 from pptc.diag import Sink, Source, UserLocation
 from pptc.ir.attrs import (
-    UNIT, ArrayAttr, Attr, DenseAttr, DictAttr, DimAttr, EnumAttr, FloatAttr, IntAttr, ListAttr, OpaqueAttr, SymbolAttr,
+    UNIT,
+    ArrayAttr,
+    Attr,
+    DenseAttr,
+    DictAttr,
+    DimAttr,
+    EnumAttr,
+    FloatAttr,
+    IntAttr,
+    ListAttr,
+    OpaqueAttr,
+    SymbolAttr,
     TypeAttr,
 )  # fmt: skip
 from pptc.ir.compare import difference, equal
@@ -20,7 +31,22 @@ from pptc.ir.opdef import OpDef
 from pptc.ir.ops import OPS
 from pptc.ir.printer import print_module
 from pptc.ir.types import (
-    BF16, F8E4M3FN, F16, F32, F64, I1, I8, I16, I32, I64, INDEX, UI8, UI32, ScalarType, TensorType, VectorType,
+    BF16,
+    F8E4M3FN,
+    F16,
+    F32,
+    F64,
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    INDEX,
+    UI8,
+    UI32,
+    ScalarType,
+    TensorType,
+    VectorType,
 )  # fmt: skip
 from pptc.parser import parse
 
@@ -64,9 +90,13 @@ def float_bits(type: ScalarType) -> st.SearchStrategy[FloatAttr]:
 
 FLOATS = st.sampled_from([F16, BF16, F32, F64, F8E4M3FN]).flatmap(float_bits)
 DENSE = st.one_of(
-    st.lists(float_bits(F32), min_size=4, max_size=4).map(lambda vs: DenseAttr(VectorType(4, F32), tuple(vs))),
+    st.lists(float_bits(F32), min_size=4, max_size=4).map(
+        lambda vs: DenseAttr(VectorType(4, F32), tuple(vs))
+    ),
     st.lists(st.booleans(), min_size=1, max_size=1).map(lambda vs: DenseAttr(VectorType(8, I1), tuple(vs))),
-    st.lists(float_bits(BF16), min_size=6, max_size=6).map(lambda vs: DenseAttr(TensorType((2, 3), BF16), tuple(vs))),
+    st.lists(float_bits(BF16), min_size=6, max_size=6).map(
+        lambda vs: DenseAttr(TensorType((2, 3), BF16), tuple(vs))
+    ),
 )
 LEAVES: st.SearchStrategy[Attr] = st.one_of(
     st.booleans(),
@@ -80,13 +110,15 @@ LEAVES: st.SearchStrategy[Attr] = st.one_of(
     st.sampled_from(["f", "a.b$c", "with space", "5"]).map(SymbolAttr),
     st.sampled_from(POOL).map(TypeAttr),
     st.lists(st.integers(-9, 9), max_size=3).map(lambda values: ArrayAttr(I64, tuple(values))),
-    st.sampled_from(POOL).filter(lambda type: isinstance(type, TensorType) and bool(type.dims)).map(
-        lambda type: DimAttr(type.dims[1]) if not isinstance(type.dims[1], int) else UNIT
-    ),
+    st.sampled_from(POOL)
+    .filter(lambda type: isinstance(type, TensorType) and bool(type.dims))
+    .map(lambda type: DimAttr(type.dims[1]) if not isinstance(type.dims[1], int) else UNIT),
     st.just(UNIT),
     st.just(OpaqueAttr("#other.thing<a = 1, b = <2>>")),
 )
-KEYS = st.one_of(st.sampled_from(["a", "pto.last_use", "index", "return", "loc", "true", "x1"]), TEXT.filter(bool))
+KEYS = st.one_of(
+    st.sampled_from(["a", "pto.last_use", "index", "return", "loc", "true", "x1"]), TEXT.filter(bool)
+)
 ATTRIBUTES: st.SearchStrategy[Attr] = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
@@ -135,7 +167,14 @@ def bodies(draw: st.DrawFn, block: Block, visible: list[Value], depth: int) -> l
             inner = draw(bodies(body, known, depth - 1))
             body.append(Op(OPS["scf.yield"], (draw(st.sampled_from(inner)),)))
             index = next(value for value in known if value.type == INDEX)
-            op = Op(OPS["scf.for"], (index, index, index, draw(pick)), (I32,), {}, [Region([body])], segments=(1, 1, 1, 1))
+            op = Op(
+                OPS["scf.for"],
+                (index, index, index, draw(pick)),
+                (I32,),
+                {},
+                [Region([body])],
+                segments=(1, 1, 1, 1),
+            )
         else:
             regions = []
             for _ in range(2):
@@ -146,7 +185,9 @@ def bodies(draw: st.DrawFn, block: Block, visible: list[Value], depth: int) -> l
             flag = next(value for value in known if value.type == I1)
             op = Op(OPS["scf.if"], (flag,), (I32,), {}, regions)
         if draw(st.booleans()):
-            op.loc = UserLocation(draw(st.sampled_from(["k.py", 'a "quoted" file'])), draw(st.integers(0, 99)), 3)
+            op.loc = UserLocation(
+                draw(st.sampled_from(["k.py", 'a "quoted" file'])), draw(st.integers(0, 99)), 3
+            )
             op.loc = op.loc if op.loc.line else UserLocation(op.loc.file, 0, 0)
         op.result.name = name
         block.append(op)
@@ -249,7 +290,13 @@ def test_equal_sees_every_difference() -> None:
         return function(block)
 
     assert equal(made(), made())
-    for other in (made(result=I64), made(swap=True), made(key="b"), made(callee="arith.muli"), function(Block())):
+    for other in (
+        made(result=I64),
+        made(swap=True),
+        made(key="b"),
+        made(callee="arith.muli"),
+        function(Block()),
+    ):
         assert not equal(made(), other)
 
 

@@ -17,7 +17,9 @@ from pptc.parser import parse
 def read(text: str, arch: str | None = None) -> Op:
     sink = Sink()
     module = parse(Source("t.pto", text), sink, arch)
-    assert module is not None and not list(sink), [(f.code, f.message, f.span and f.span.position) for f in sink]
+    assert module is not None and not list(sink), [
+        (f.code, f.message, f.span and f.span.position) for f in sink
+    ]
     return module
 
 
@@ -44,7 +46,9 @@ def test_keyed_and_compact_tiles_are_one_type() -> None:
     [("a2a3", None, "row_major"), ("a3", None, "row_major"), ("a5", None, "col_major"), ("a2a3", "a5", "col_major"),
      ("a5", "a3", "row_major"), (None, None, "col_major"), (None, "a2", "row_major")],
 )  # fmt: skip
-def test_the_architecture_forces_the_layout_of_left(module_arch: str | None, option: str | None, layout: str) -> None:
+def test_the_architecture_forces_the_layout_of_left(
+    module_arch: str | None, option: str | None, layout: str
+) -> None:
     attributes = f'attributes {{pto.target_arch = "{module_arch}"}} ' if module_arch else ""
     tile = "!pto.tile_buf<{}, 16x16xf16, blayout=col_major, slayout=row_major>"
     text = f"module {attributes}{{ func.func @f(%l: {tile.format('left')}, %m: {tile.format('mat')}) {{ return }} }}"
@@ -57,7 +61,12 @@ def test_the_architecture_forces_the_layout_of_left(module_arch: str | None, opt
 def test_architectures_of_nested_modules_end_with_them() -> None:
     tile = "!pto.tile_buf<left, 16x16xf16, slayout=row_major>"
     inner = "module {} {{ func.func @{}(%l: {}) {{ return }} }}\n"
-    text = "module {\n" + inner.format('attributes {pto.target_arch = "a5"}', "a", tile) + inner.format("", "b", tile) + "}"
+    text = (
+        "module {\n"
+        + inner.format('attributes {pto.target_arch = "a5"}', "a", tile)
+        + inner.format("", "b", tile)
+        + "}"
+    )
     layouts = [f.body.args[0].type.blayout for f in functions(read(text))]  # type: ignore[attr-defined]
     assert layouts == ["col_major", "row_major"]
 
@@ -117,7 +126,7 @@ def test_line_breaks_and_comments_mean_nothing() -> None:
         return
       }
     }"""
-    tokens = re.findall(r'![\w.]+<[^>]*>|#[\w.]+<[^>]*>|%[\w]+ =|[@%]?[\w.]+|[^\s\w]', text)
+    tokens = re.findall(r"![\w.]+<[^>]*>|#[\w.]+<[^>]*>|%[\w]+ =|[@%]?[\w.]+|[^\s\w]", text)
     same(text, " // a, = b { %c = d\n".join(tokens))
 
 
@@ -138,13 +147,19 @@ def test_function_attributes_and_arguments() -> None:
 
 
 def test_top_level_functions_and_several_modules_get_a_module_around() -> None:
-    for text in ("func.func @f() { return }", "module { }\n// -----\nmodule { }", "module @a { }\nfunc.func @f() { return }"):
+    for text in (
+        "func.func @f() { return }",
+        "module { }\n// -----\nmodule { }",
+        "module @a { }\nfunc.func @f() { return }",
+    ):
         assert read(text).name == "builtin.module"
     assert len(list(read("module { }\n// -----\nmodule { }").body)) == 2
 
 
 def test_aliases_may_stand_behind_and_name_each_other() -> None:
-    module = read("module attributes {a = #a} { func.func @f(%x: !t) { return } }\n#a = [#b, 2]\n#b = \"s\"\n!t = !u\n!u = f32")
+    module = read(
+        'module attributes {a = #a} { func.func @f(%x: !t) { return } }\n#a = [#b, 2]\n#b = "s"\n!t = !u\n!u = f32'
+    )
     assert module.attributes["a"] == ListAttr(("s", IntAttr(2)))
     assert next(functions(module)).body.args[0].type == F32
 

@@ -24,7 +24,6 @@ from pptc.ir.spell_attrs import (
 )
 from pptc.ir.symbols import DimSyntaxError, parse_dim, print_expression
 from pptc.ir.syntax import Cursor, Node, SyntaxFault, unexpected
-from pptc.ir.types import SCALARS
 
 _HEADS = MappingProxyType(
     {
@@ -95,9 +94,8 @@ def _read_number(attribute: Attribute, reader: Reader, cursor: Cursor) -> Attr:
     node = cursor.peek()
     if node.type not in ("INT", "FLOAT"):
         raise unexpected(node, f"the number `{attribute.name}`")
-    if cursor.items[cursor.at + 1].text == ":" and cursor.items[cursor.at + 2].text not in SCALARS:
-        return parse_attribute(cursor.take(), reader)  # the `:` begins the types of the statement
-    return read_any(reader, cursor)
+    cursor.at += 1
+    return parse_number(node.text, None, node.start)  # a `:` behind it begins the types of the statement
 
 
 def _read_bool(attribute: Attribute, reader: Reader, cursor: Cursor) -> Attr:

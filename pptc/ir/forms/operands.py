@@ -109,7 +109,8 @@ class Values(Plain):
         words = f"at least {least}" if open_ended else str(least) if least == most else f"{least} to {most}"
         names = ", ".join(operand.name for operand in self.operands)
         end = cursor.items[cursor.at - 1].end if count else begin.end
-        message = f"expected {words} operand{'' if words == '1' else 's'} here ({names}), found {count}"
+        noun = "operand" if words.endswith(" 1") or words == "1" else "operands"
+        message = f"expected {words} {noun} here ({names}), found {count}"
         return SyntaxFault("P0202", message, begin.start, end)
 
     def present(self, op: Op) -> bool:

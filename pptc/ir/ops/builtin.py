@@ -139,7 +139,9 @@ def _while_rule(op: Op) -> Iterator[Problem]:
 
 
 def _branch_rule(op: Op) -> Iterator[Problem]:
-    yield Problem("P0106", "branches between blocks are not compiled yet", hint="write scf.if, scf.for or scf.while")
+    yield Problem(
+        "P0106", "branches between blocks are not compiled yet", hint="write scf.if, scf.for or scf.while"
+    )
 
 
 FAULTY = OpDef(
