@@ -37,7 +37,7 @@ def c_header(
     kernels: Sequence[KernelSignature], codes: Sequence[KernelCode], name: str, producer: str
 ) -> str:
     """The header of the kernels of one section. `name` is that of the header, without a folder."""
-    guard = re.sub(r"\W", "_", name).upper() + "_INCLUDED"
+    guard = (re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "kernels_h").upper() + "_INCLUDED"
     known = {code.name: code for code in codes}
     blocks = [_kernel(kernel, known[kernel.name]) for kernel in kernels if kernel.name in known]
     lines = [

@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from pptc.runtime.status import PptError, Status
 CPU = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Argument:
     """One argument that a call takes."""
 
@@ -27,6 +28,16 @@ class Argument:
     dtype: ScalarType
     reads: bool
     writes: bool
+
+    @cached_property
+    def numpy_dtype(self) -> Any:
+        """The NumPy dtype of an array for it."""
+        return numpy_dtype(self.dtype)
+
+    @cached_property
+    def tensor_dtype(self) -> DType:
+        """The element type as the library wants it."""
+        return DType(*dlpack_type(self.dtype))
 
 
 _SMALL_FLOATS: Mapping[str, str] = MappingProxyType(
@@ -81,7 +92,7 @@ class Binding:
             raise self._wrong(argument, f"is a number of type {argument.dtype.name}, not {_kind_of(value)}")
         data = ctypes.create_string_buffer(self._bytes(argument, number), 8)
         self._kept.append(data)
-        return _tensor(ctypes.addressof(data), argument.dtype)
+        return _tensor(ctypes.addressof(data), argument)
 
     def _bytes(self, argument: Argument, number: int | float) -> bytes:
         dtype = argument.dtype
@@ -100,31 +111,28 @@ class Binding:
     # -- arrays
 
     def _array(self, argument: Argument, value: object) -> Tensor:
-        if not hasattr(value, "__array_interface__") and hasattr(value, "__dlpack__"):
+        if isinstance(value, np.ndarray):
+            return self._numpy(argument, value)
+        if hasattr(value, "__dlpack__"):
             return self._dlpack(argument, value)
-        if not isinstance(value, np.ndarray):
-            raise self._wrong(argument, f"is an array of {argument.dtype.name}, not {_kind_of(value)}")
-        return self._numpy(argument, value)
+        raise self._wrong(argument, f"is an array of {argument.dtype.name}, not {_kind_of(value)}")
 
     def _numpy(self, argument: Argument, array: Any) -> Tensor:
-        wanted = numpy_dtype(argument.dtype)
-        raw = wanted.itemsize == array.dtype.itemsize and (
-            array.dtype.kind in "iu" and (wanted.kind in "iu" or argument.dtype.name not in _FORMATS)
-        )
-        if array.dtype != wanted and not raw:
+        if array.dtype != argument.numpy_dtype and not _is_raw(argument, array.dtype):
             raise self._wrong(argument, f"is an array of {argument.dtype.name}, not of {array.dtype}")
-        if not array.flags.c_contiguous:
+        flags = array.flags
+        if not flags.c_contiguous:
             raise self._wrong(argument, "must be dense: pass numpy.ascontiguousarray(..) or the whole array")
-        if argument.writes and not array.flags.writeable:
+        if argument.writes and not flags.writeable:
             raise self._wrong(argument, "is written by the kernel, but the array is read-only")
         self._kept.append(array)
-        return self._shaped(_tensor(array.ctypes.data, argument.dtype), array.shape or (1,))
+        return self._shaped(_tensor(array.ctypes.data, argument), array.shape or (1,))
 
     def _shaped(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
         extents = (ctypes.c_int64 * len(shape))(*shape)
         self._kept.append(extents)
         tensor.rank = len(shape)
-        tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
+        tensor.shape = ctypes.addressof(extents)
         return tensor
 
     def _dlpack(self, argument: Argument, value: Any) -> Tensor:
@@ -142,8 +150,15 @@ class Binding:
         return tensor
 
 
-def _tensor(address: int, dtype: ScalarType) -> Tensor:
-    return Tensor(data=address, device_kind=CPU, dtype=DType(*dlpack_type(dtype)))
+def _tensor(address: int, argument: Argument) -> Tensor:
+    return Tensor(data=address, device_kind=CPU, dtype=argument.tensor_dtype)
+
+
+def _is_raw(argument: Argument, given: Any) -> bool:
+    """True for integers that may stand for the element type: of the other sign, or the bits of a small float."""
+    wanted = argument.numpy_dtype
+    small = argument.dtype.name not in _FORMATS
+    return bool(wanted.itemsize == given.itemsize and given.kind in "iu" and (wanted.kind in "iu" or small))
 
 
 def _kind_of(value: object) -> str:
@@ -159,10 +174,14 @@ def _capsule_pointer(capsule: object, name: bytes) -> int:
 
 
 def _is_dense(tensor: Tensor) -> bool:
+    if not tensor.strides:
+        return True
+    shape, strides = (
+        (ctypes.c_int64 * tensor.rank).from_address(at) for at in (tensor.shape, tensor.strides)
+    )
     dense = 1
-    for axis in reversed(range(tensor.rank)):
-        extent = tensor.shape[axis]
-        if tensor.strides and extent > 1 and tensor.strides[axis] != dense:
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent > 1 and stride != dense:
             return False
         dense *= max(extent, 1)
     return True

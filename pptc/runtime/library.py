@@ -27,8 +27,8 @@ class Tensor(ctypes.Structure):
         ("device_id", ctypes.c_int32),
         ("rank", ctypes.c_int32),
         ("dtype", DType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
         ("byte_offset", ctypes.c_uint64),
     )
 
