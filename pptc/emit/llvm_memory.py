@@ -56,6 +56,13 @@ def _offset(e: FunctionEmitter, op: Op) -> Llvm:
     return e.element_address(e.get(op, "source"), e.get(op, "index"), element, inside=False)
 
 
+def _prefetch(e: FunctionEmitter, op: Op) -> None:
+    elem = memory_type(_element(op.operand("memref")))
+    address = e.element_address(e.get(op, "memref"), e.get(op, "index"), elem, inside=False)
+    for_reading, near, data = (int_constant(value, I32) for value in (0, 3, 1))
+    e.intrinsic("prefetch", [address, for_reading, near, data], VOID, (address.type,))
+
+
 def _lanes_address(e: FunctionEmitter, op: Op, *, inside: bool) -> Llvm:
     element = memory_type(_element(op.operand("base")))
     return e.element_address(e.get(op, "base"), e.get(op, "index"), element, inside=inside)
@@ -174,6 +181,7 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "memref.store": _store,
         "memref.view": _view,
         "memref.offset": _offset,
+        "memref.prefetch": _prefetch,
         "vector.load": _load_lanes,
         "vector.store": _store_lanes,
         "vector.maskedload": _masked_load,

@@ -127,7 +127,9 @@ class Text:
         self._count += 1
         return f"%t{self._count}"
 
-    def part(self, pointer: str, rows: str = "%r", columns: str = "%c", by_columns: bool = False) -> tuple[str, str]:
+    def part(
+        self, pointer: str, rows: str = "%r", columns: str = "%c", by_columns: bool = False
+    ) -> tuple[str, str]:
         """A dense rows x columns matrix behind a pointer, in row or column order: the partition and its type."""
         elem = self.arguments[pointer][1:]
         view, part = self.fresh(), self.fresh()
@@ -160,7 +162,9 @@ class Text:
         self.lines.append(f"{address} = arith.constant {self._address} : i64")
         self._address += size
         given = " ".join(
-            f"{word} = {extent}" for word, extent in zip(("valid_row", "valid_col"), valid, strict=True) if extent != "%c1"
+            f"{word} = {extent}"
+            for word, extent in zip(("valid_row", "valid_col"), valid, strict=True)
+            if extent != "%c1"
         )
         self.lines.append(f"{name} = pto.alloc_tile addr = {address} {given} : {type}")
         return name, type

@@ -56,4 +56,10 @@ ROWS = table(
         rules=(same_element("source", "result"),),
         infer=type_like("source"),
     ),
+    OpDef(
+        name="memref.prefetch",
+        doc="Asks for the cache line of element `index`, which need not exist, so that a later read is fast.",
+        operands=(Operand("memref", MEMORY, access="read"), Operand("index", INDEX_VALUE)),
+        format="$memref `[` $index `]` attr-dict `:` type($memref)",
+    ),
 )

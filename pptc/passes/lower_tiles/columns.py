@@ -10,17 +10,25 @@ from pptc.ir.types import ScalarType
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.graph import Node
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
-from pptc.passes.lower_tiles.places import Place
+from pptc.passes.lower_tiles.places import Place, Strided
+from pptc.passes.lower_tiles.reductions import Accumulator, accumulator
 from pptc.passes.lower_tiles.row_values import Columns, RowValues
 
 _LEAST_WIDTH = 4
 """Shorter runs of neighbours are not worth vectors."""
 
+_LINE_BYTES = 64
+
 
 class ColumnLoop:
-    """Sinks of one phase that share their number of columns: stores of vectors, and row reductions."""
+    """Sinks of one phase that share their number of columns: stores of vectors, and row reductions.
 
-    def __init__(self, row: RowValues, phase: int, span: Index, sinks: Sequence[Node]) -> None:
+    `fetched` are places that the next row will read: they are asked for on the way.
+    """
+
+    def __init__(
+        self, row: RowValues, phase: int, span: Index, sinks: Sequence[Node], fetched: Sequence[Node] = ()
+    ) -> None:
         self._row = row
         self._code = row.code
         self._phase = phase
@@ -31,6 +39,7 @@ class ColumnLoop:
         places = [node.place for node in [*read, *self._stores] if node.place is not None]
         self._width = self._lanes_at_once([*read, *sinks], places)
         self._masks = self._has_masks(places)
+        self._fetched = fetched
 
     def _lanes_at_once(self, nodes: Sequence[Node], places: Sequence[Place]) -> int:
         """As many lanes as fill a register with the widest element, and as lie side by side everywhere."""
@@ -51,38 +60,37 @@ class ColumnLoop:
     def run(self) -> dict[Node, Lane]:
         """Emit the loops; gives the results of the reductions."""
         code, width, span = self._code, self._width, self._span
-        accumulators = [self._start(node) for node in self._reductions]
-        done, accumulators = self._unrolled(accumulators)
+        done, carried = self._unrolled()
         if width > 1 and self._masks and not (isinstance(span, int) and span % width == 0):
-            accumulators = code.loop(
-                done, span, width, lambda c, a: self._step(c, a, width, masked=True), accumulators
-            )
-            return self._results(self._horizontal(accumulators))
+            carried = code.loop(done, span, width, lambda c, a: self._step(c, a, width, masked=True), carried)
+            return self._results(self._totals(carried))
         whole = code.floor(span, width)
-        accumulators = code.loop(done, whole, width, lambda c, a: self._step(c, a, width), accumulators)
-        accumulators = self._horizontal(accumulators)
+        carried = code.loop(done, whole, width, lambda c, a: self._step(c, a, width), carried)
+        totals = self._totals(carried)
         if width > 1:
-            accumulators = code.loop(whole, span, 1, lambda c, a: self._step(c, a, 1), accumulators)
-        return self._results(accumulators)
+            totals = code.loop(whole, span, 1, lambda c, a: self._step(c, a, 1), totals)
+        return self._results(totals)
 
-    def _unrolled(self, accumulators: list[Value]) -> tuple[Index, list[Value]]:
+    def _unrolled(self) -> tuple[Index, list[Value]]:
         """The loop of several vectors per trip; gives the first column after it."""
-        unroll, span = self._row.frame.options.unroll, self._span
-        while isinstance(span, int) and unroll > 1 and span < unroll * self._width:
+        unroll, width, span = self._row.frame.options.unroll, self._width, self._span
+        while isinstance(span, int) and unroll > 1 and span < unroll * width:
             unroll //= 2
-        if unroll == 1 or self._width == 1:
-            return 0, accumulators
-        stride = unroll * self._width
-        spread = [x for x in accumulators for _ in range(unroll)]
+        if unroll == 1 or width == 1:
+            return 0, [x for sums in self._accumulators(width) for x in sums.start(1)]
+        stride = unroll * width
+        start = [x for sums in self._accumulators(width) for x in sums.start(unroll)]
         done = self._code.floor(span, stride)
-        wide = self._code.loop(0, done, stride, lambda c, a: self._step(c, a, self._width, unroll), spread)
+        wide = self._code.loop(0, done, stride, lambda c, a: self._step(c, a, width, unroll), start)
+        sums = self._accumulators(width)
         return done, [
-            self._joined(node, wide[index * unroll : (index + 1) * unroll])
-            for index, node in enumerate(self._reductions)
+            x
+            for part, own in zip(sums, self._split(wide, width, unroll), strict=True)
+            for x in part.joined(own)
         ]
 
     def _step(
-        self, column: Index, accumulators: Sequence[Value], width: int, unroll: int = 1, masked: bool = False
+        self, column: Index, carried: Sequence[Value], width: int, unroll: int = 1, masked: bool = False
     ) -> list[Value]:
         """`unroll` vectors from `column` on: everything is computed before anything is stored."""
         lanes, code = self._lanes(width), self._code
@@ -91,16 +99,26 @@ class ColumnLoop:
             here = code.add(column, number * width)
             mask = lanes.mask(code.sub(self._span, here)) if masked else None
             blocks.append(Columns(lanes, here, mask, self._phase))
+        self._fetch(column, unroll * width)
         values = [[self._row.pull(node, block) for node in self._stores] for block in blocks]
-        following = [
-            self._combined(node, accumulators[index * unroll + number], block)
-            for index, node in enumerate(self._reductions)
-            for number, block in enumerate(blocks)
-        ]
+        following: list[Value] = []
+        sums = self._accumulators(width)
+        for node, part, own in zip(self._reductions, sums, self._split(carried, width, unroll), strict=True):
+            following += part.add(own, [self._element(node, block) for block in blocks])
         for block, row in zip(blocks, values, strict=True):
             for node, x in zip(self._stores, row, strict=True):
                 lanes.store(x, *self._row.line(node).at(code, block.start), node.elem, block.mask)
         return following
+
+    def _fetch(self, column: Index, count: int) -> None:
+        """Ask for the cache lines of these columns in the next row; blocks of less than a line leave it to others."""
+        for node in self._fetched:
+            assert isinstance(node.place, Strided) and node.place.ahead is not None
+            for first in range(0, count, _LINE_BYTES // node.elem.bytes):
+                if (count - first) * node.elem.bytes >= _LINE_BYTES:
+                    memory, index = self._row.line(node).at(self._code, self._code.add(column, first))
+                    index = self._code.add(index, node.place.ahead)
+                    self._code.create("memref.prefetch", (memory, self._code.index(index)))
 
     def _lanes(self, width: int) -> Lanes:
         """Lanes whose invariant values are made in front of the loop."""
@@ -108,39 +126,36 @@ class ColumnLoop:
 
     # -- reductions
 
-    def _start(self, node: Node) -> Value:
-        assert node.reduction is not None
-        type = _sum_type(node)
-        return self._lanes(self._width).constant(node.reduction.identity(type), type).value
-
-    def _combined(self, node: Node, accumulator: Value, block: Columns) -> Value:
-        assert node.reduction is not None
-        old = Lane(accumulator, _sum_type(node))
-        new: Lane = node.reduction.combine(block.lanes, old, self._row.computed(node, block))
-        if block.mask is not None:
-            new = block.lanes.select(Lane(block.mask, new.type), new, old)
-        return new.value
-
-    def _joined(self, node: Node, accumulators: Sequence[Value]) -> Value:
-        """The accumulators of the unrolled vectors, combined pair by pair."""
-        assert node.reduction is not None
-        lanes, type = self._lanes(self._width), _sum_type(node)
-        parts = [Lane(x, type) for x in accumulators]
-        while len(parts) > 1:
-            parts = [
-                node.reduction.combine(lanes, *parts[i : i + 2]) if i + 1 < len(parts) else parts[i]
-                for i in range(0, len(parts), 2)
-            ]
-        return parts[0].value
-
-    def _horizontal(self, accumulators: Sequence[Value]) -> list[Value]:
-        """One element each of the accumulators' vectors."""
-        if self._width == 1:
-            return list(accumulators)
+    def _accumulators(self, width: int) -> list[Accumulator]:
+        lanes = self._lanes(width)
         return [
-            self._lanes(1).reduced(Lane(x, _sum_type(node)), node.reduction.kind).value
-            for node, x in zip(self._reductions, accumulators, strict=True)
-            if node.reduction is not None
+            accumulator(lanes, node.reduction, _sum_type(node)) for node in self._reductions if node.reduction
+        ]
+
+    def _split(self, carried: Sequence[Value], width: int, count: int) -> list[Sequence[Value]]:
+        """The carried values of each reduction that has `count` partial results."""
+        found, start = [], 0
+        for sums in self._accumulators(width):
+            found.append(carried[start : start + count + sums.extra])
+            start += count + sums.extra
+        return found
+
+    def _element(self, node: Node, block: Columns) -> Lane:
+        """What a reduction takes in; the identity where a column does not exist."""
+        x = self._row.computed(node, block)
+        if block.mask is None or node.reduction is None:
+            return x
+        neutral = block.lanes.constant(node.reduction.identity(x.type), x.type)
+        return block.lanes.select(Lane(block.mask, x.type), x, neutral)
+
+    def _totals(self, carried: Sequence[Value]) -> list[Value]:
+        """One element each of the carried vectors."""
+        if self._width == 1:
+            return list(carried)
+        sums = self._accumulators(self._width)
+        return [
+            part.total(own).value
+            for part, own in zip(sums, self._split(carried, self._width, 1), strict=True)
         ]
 
     def _results(self, totals: Sequence[Value]) -> dict[Node, Lane]:

@@ -32,6 +32,7 @@ class Options:
     vectors: bool = True
     unroll: int = 4
     reciprocal: bool = True
+    prefetch: bool = True
     stream: bool = False
 
 

@@ -11,7 +11,7 @@ from pptc.ir.core import Op, Value
 from pptc.ir.opdef import Handle
 from pptc.ir.ops.handles import view_layout
 from pptc.ir.types import INDEX, TileType
-from pptc.passes.homes import OFFSET, ROW, home_of, integer, is_private
+from pptc.passes.homes import OFFSET, ROW, STRIP, home_of, integer, is_private
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.places import Place, Strided, moved
@@ -42,7 +42,20 @@ def _make_view(frame: Frame, op: Op) -> None:
 def _partition(frame: Frame, op: Op) -> None:
     whole = frame.views[op.operand("source")]
     sizes = _known(getattr(op.result.type, "dims", ()), _indices(frame, op, "sizes"))
-    frame.views[op.result] = whole.part(frame.code, _indices(frame, op, "offsets"), sizes)
+    part = whole.part(frame.code, _indices(frame, op, "offsets"), sizes)
+    frame.views[op.result] = replace(part, ahead=part.strides[-2]) if _moves_by_rows(op) else part
+
+
+def _moves_by_rows(op: Op) -> bool:
+    """Whether the next trip of a strip loop works on the next row of the view that this row is a part of."""
+    loop, offsets = op.parent, op.group("offsets")
+    if loop is None or STRIP not in loop.attributes or len(offsets) < 2:
+        return False
+    row, induction = offsets[-2], loop.body.args[0]
+    maker = row.op
+    return row is induction or (
+        maker is not None and maker.name == "arith.addi" and induction in maker.operands
+    )
 
 
 def _known(dims: tuple[int | None, ...], sizes: tuple[Index, ...]) -> tuple[Index, ...]:

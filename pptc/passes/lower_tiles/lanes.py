@@ -31,7 +31,10 @@ def storage_type(elem: ScalarType) -> ScalarType:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A value in a compute type. `narrow` is the same value in its element type; `row` the scalar that it repeats."""
+    """A value in a compute type.
+
+    `narrow` is the same value in its element type, `row` the scalar that it repeats in every lane.
+    """
 
     value: Value
     type: ScalarType
@@ -43,8 +46,8 @@ class Lane:
 class Lanes:
     """Arithmetic `width` elements at a time. See `Scalars` for what the operations mean.
 
-    With `reciprocal`, a division by a value that a row has once is a multiplication by its reciprocal, which is computed
-    where `hoisted` puts the cursor.
+    With `reciprocal`, a division by a value that a row has once is a multiplication by its reciprocal, which is
+    computed where `hoisted` puts the cursor.
     """
 
     code: Code
@@ -53,6 +56,10 @@ class Lanes:
     hoisted: Callable[[], AbstractContextManager[None]] = nullcontext
 
     # -- types and constants
+
+    def scalars(self) -> Lanes:
+        """The same for one element."""
+        return replace(self, width=1)
 
     def shaped(self, elem: ScalarType) -> Type:
         """The loop level's type of `width` elements."""
@@ -103,7 +110,7 @@ class Lanes:
         if not self.reciprocal or b.row is None:
             return self._op("arith.divf", a, b)
         with self.hoisted():
-            one = replace(self, width=1)
+            one = self.scalars()
             inverse = one._op("arith.divf", one.constant(1.0, b.type), b.row)
         return self.mul(a, self.splat(inverse))
 
@@ -150,6 +157,12 @@ class Lanes:
             sign = "" if predicate in ("eq", "ne") else "u" if a.type.kind == "uint" else "s"
             name, word = "arith.cmpi", sign + predicate
         return Lane(self.code.value(name, (a.value, b.value), self.shaped(I1), {"predicate": word}), I1)
+
+    def unordered(self, a: Lane, b: Lane) -> Lane:
+        """Whether one of two floats is a NaN."""
+        return Lane(
+            self.code.value("arith.cmpf", (a.value, b.value), self.shaped(I1), {"predicate": "uno"}), I1
+        )
 
     def select(self, condition: Lane, a: Lane, b: Lane) -> Lane:
         return self._op("arith.select", condition, a, b, type=a.type)
@@ -210,7 +223,7 @@ class Lanes:
         return self._op("math.copysign", a, sign)
 
     def reduced(self, vector: Lane, kind: str) -> Lane:
-        """All lanes of a vector combined: add, mul, max or min."""
+        """All lanes of a vector combined: add, mul, max, min, and, or."""
         if kind in ("max", "min"):
             kind = f"{kind}imumf" if vector.type.is_float else self._signed(vector, kind)
         value = self.code.value(

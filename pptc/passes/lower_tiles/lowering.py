@@ -41,17 +41,20 @@ class LowerTiles(Pass):
 
     `vectors`: use vectors, fused rows and the matrix micro-kernel; off gives plain scalar loops. `unroll`: vectors
     per trip of a column loop. `reciprocal`: divide by a value of the row by multiplying with its reciprocal.
-    `stream`: stores to global memory bypass the caches.
+    `prefetch`: fetch the next row of a strip while this one is computed. `stream`: stores to global memory bypass
+    the caches.
     """
 
     name: ClassVar[str] = "lower-tiles"
     vectors: bool = True
     unroll: int = 4
     reciprocal: bool = True
+    prefetch: bool = True
     stream: bool = False
 
     def run(self, module: Op, context: PassContext) -> bool:
-        options = Options(self.vectors, max(1, self.unroll), self.reciprocal, self.stream)
+        """Apply the pass."""
+        options = Options(self.vectors, max(1, self.unroll), self.reciprocal, self.prefetch, self.stream)
         entries = kernels(module)
         changed = False
         for function in list(functions(module)):

@@ -23,7 +23,7 @@ from pptc.passes.lower_tiles.micro_kernel import INSIDE, Edge, MicroKernel, Prod
 from pptc.passes.lower_tiles.packing import Source, operand, operand_type, pack_panels
 from pptc.passes.lower_tiles.places import Place, Strided
 from pptc.passes.lower_tiles.steps import Source as StepSource
-from pptc.passes.lower_tiles.steps import Step, identity
+from pptc.passes.lower_tiles.steps import Step
 from pptc.passes.lower_tiles.tiles import Packed, Tile, View
 from pptc.passes.panels import Panel
 

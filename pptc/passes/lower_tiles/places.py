@@ -48,13 +48,17 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class Strided:
-    """Element (r, c) is `memory[offset + r * row_stride + c * column_stride]`."""
+    """Element (r, c) is `memory[offset + r * row_stride + c * column_stride]`.
+
+    `ahead` is how many elements further the next trip of a strip loop reads, where that is known.
+    """
 
     memory: Value
     elem: ScalarType
     row_stride: Index
     column_stride: Index = 1
     offset: Index = 0
+    ahead: Index | None = None
 
     @property
     def run(self) -> int:
@@ -70,7 +74,7 @@ class Strided:
 
     def transposed(self) -> Strided:
         """The same elements with rows and columns exchanged."""
-        return replace(self, row_stride=self.column_stride, column_stride=self.row_stride)
+        return replace(self, row_stride=self.column_stride, column_stride=self.row_stride, ahead=None)
 
 
 @dataclass(frozen=True)

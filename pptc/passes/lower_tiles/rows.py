@@ -4,7 +4,8 @@ Steps become a graph of nodes. What has bytes of its own, a store or a reduction
 its sources, so that nothing else is ever written. A row takes one column loop per phase (`phases.py`): a reduction ends
 a phase, and later ones take its result as a scalar of the row. A value that a later phase needs again is read back
 where it has bytes, and computed again where it has none. Scalars of the row, their broadcasts and reciprocals are made
-once, in front of the column loop that asks for them.
+once, in front of the column loop that asks for them. What the first phase reads is asked for one row ahead, in the
+phase that computes most: so the machine fetches while it computes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pptc.passes.lower_tiles.columns import ColumnLoop
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.graph import Node, nodes_of
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
+from pptc.passes.lower_tiles.places import Strided
 from pptc.passes.lower_tiles.row_values import RowValues
 from pptc.passes.lower_tiles.steps import Step
 
@@ -28,8 +30,11 @@ def lower_row(frame: Frame, row: Index, steps: Sequence[Step], phases: Mapping[O
         for argument, _ in node.arguments:
             if argument.step is None and argument.is_column:
                 values.scalar(argument)  # before a store of this row can change it
-    for phase in range(max((node.phase for node in nodes), default=-1) + 1):
-        _lower_phase(values, phase, [node for node in nodes if node.phase == phase])
+    count = max((node.phase for node in nodes), default=-1) + 1
+    ahead, busiest = _read_ahead(frame, nodes, count)
+    for phase in range(count):
+        fetched = ahead if phase == busiest else ()
+        _lower_phase(values, phase, [node for node in nodes if node.phase == phase], fetched)
 
 
 def lower_step(frame: Frame, step: Step) -> None:
@@ -37,15 +42,26 @@ def lower_step(frame: Frame, step: Step) -> None:
     frame.code.loop(0, step.rows, 1, lambda row, _: lower_row(frame, row, [step], {}))
 
 
-def _lower_phase(values: RowValues, phase: int, nodes: Sequence[Node]) -> None:
+def _read_ahead(frame: Frame, nodes: Sequence[Node], count: int) -> tuple[Sequence[Node], int]:
+    """What to fetch for the next row, and the phase to do it in."""
+    if count < 2 or not frame.options.prefetch:
+        return (), 0
+    first = {argument: None for node in nodes if node.phase == 0 for argument, _ in node.arguments}
+    ahead = [node for node in first if isinstance(node.place, Strided) and node.place.ahead is not None]
+    busiest = max(range(1, count), key=lambda phase: sum(node.phase == phase for node in nodes))
+    return ahead, busiest
+
+
+def _lower_phase(values: RowValues, phase: int, nodes: Sequence[Node], fetched: Sequence[Node]) -> None:
     kept = [
         (node, values.scalar(node)) for node in nodes if node.place and node.is_column and not node.reduction
     ]
     for span, sinks in _by_span(nodes):
-        for node, result in ColumnLoop(values, phase, span, sinks).run().items():
+        for node, result in ColumnLoop(values, phase, span, sinks, fetched).run().items():
             values.settle(node, result)
             if node.place is not None:
                 kept.append((node, result))
+        fetched = ()
     for node, result in kept:
         _keep(values, node, result)
 

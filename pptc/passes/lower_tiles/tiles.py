@@ -15,7 +15,10 @@ from pptc.passes.lower_tiles.places import Boxed, Digit, Folded, Number, Place, 
 
 @dataclass(frozen=True)
 class View:
-    """A window of global memory; `extents` and `strides` of 1 to 5 dimensions, outermost first."""
+    """A window of global memory; `extents` and `strides` of 1 to 5 dimensions, outermost first.
+
+    `ahead` is how many elements further the window of a strip loop's next trip lies, where that is known.
+    """
 
     memory: Value
     elem: ScalarType
@@ -23,13 +26,14 @@ class View:
     strides: tuple[Index, ...]
     layout: str | None = None
     offset: Index = 0
+    ahead: Index | None = None
 
     def part(self, code: Code, offsets: tuple[Index, ...], sizes: tuple[Index, ...]) -> View:
         """The window that starts at `offsets` and has the extents `sizes`."""
         start = self.offset
         for offset, stride in zip(offsets, self.strides, strict=True):
             start = code.add(start, code.mul(offset, stride))
-        return replace(self, extents=sizes, offset=start)
+        return replace(self, extents=sizes, offset=start, ahead=None)
 
     def _groups(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Which dimensions number the rows, and which the columns, each from the slowest."""
@@ -54,9 +58,9 @@ class View:
             for group in self._groups()
         )
         if len(down) <= 1 and len(across) <= 1:
-            row_stride = down[0].stride if down else 0
+            row_stride = down[0].stride if down else 0 if len(self.strides) == 1 else self.strides[-2]
             column_stride = across[0].stride if across else self.strides[-1]
-            return Strided(self.memory, self.elem, row_stride, column_stride, self.offset)
+            return Strided(self.memory, self.elem, row_stride, column_stride, self.offset, self.ahead)
         return Folded(self.memory, self.elem, down, across, self.offset)
 
 
