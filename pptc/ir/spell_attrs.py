@@ -214,6 +214,7 @@ def _read_array(node: Node, names: Names) -> Attr:
 
 
 _DENSE_ITEM = re.compile(r"\s*([\[\],]|[^\[\],\s]+)")
+_DEEPEST_LIST = 32
 
 
 def _read_dense(node: Node, names: Names) -> Attr:
@@ -226,40 +227,76 @@ def parse_dense(node: Node, type: Type) -> DenseAttr:
     elem = element_type(type)
     if not isinstance(type, TensorType | VectorType) or elem is None:
         raise SyntaxFault("P0006", "dense values need a tensor or vector type", node.start, node.end)
-    values: list[Any] = []
-    counts: list[int] = []
-    shape: dict[int, int] = {}
-    begin = node.start + len("dense<")
-    for match in _DENSE_ITEM.finditer(node.text, len("dense<"), len(node.text) - 1):
-        item = match[1]
-        if item == "[":
-            counts.append(0)
-        elif item == "]":
-            depth = len(counts)
-            if not counts or shape.setdefault(depth, counts[-1]) != counts.pop():
-                raise SyntaxFault("P0006", "the lists differ in length", begin, node.end)
-            if counts:
-                counts[-1] += 1
-        elif item != ",":
-            at = node.start + match.start(1)
-            values.append(item == "true" if item in ("true", "false") else parse_number(item, elem, at))
-            if counts:
-                counts[-1] += 1
-    _check_dense(node, type, values, tuple(shape[depth] for depth in sorted(shape)))
-    return DenseAttr(type, tuple(values))
-
-
-def _check_dense(
-    node: Node, type: TensorType | VectorType, values: list[Any], shape: tuple[int, ...]
-) -> None:
+    reader = _DenseReader(node, elem)
+    shape = reader.whole()
     wanted = type.dims if isinstance(type, TensorType) else (type.lanes,)
-    splat = not shape and len(values) == 1
-    empty = not values and 0 in wanted
-    if not splat and not empty and shape != wanted:
+    splat = not shape and len(reader.values) == 1
+    empty = not reader.values and 0 in wanted
+    if not splat and not empty and (shape != wanted or not shape):
         found = "x".join(map(str, shape)) or "no list"
         raise SyntaxFault(
             "P0006", f"the values have the shape {found}, not that of the type", node.start, node.end
         )
+    return DenseAttr(type, tuple(reader.values))
+
+
+class _DenseReader:
+    """Recursive descent over the values of a `dense<..>`; `values` holds those read so far."""
+
+    def __init__(self, node: Node, elem: ScalarType) -> None:
+        self.start = node.start
+        self.elem = elem
+        self.values: list[Any] = []
+        self.matches = list(_DENSE_ITEM.finditer(node.text, len("dense<"), len(node.text) - 1))
+        self.at = 0
+        self.end = len(node.text) - 1
+
+    def whole(self) -> tuple[int, ...]:
+        """The shape of everything; of nothing it is that of one value."""
+        shape = self.nested(0) if self.matches else ()
+        if self.peek():
+            raise self.fault("expected the end of the values")
+        return shape
+
+    def nested(self, depth: int) -> tuple[int, ...]:
+        """The shape of one value or of one list."""
+        if self.peek() != "[":
+            self.value()
+            return ()
+        if depth > _DEEPEST_LIST:
+            raise self.fault("the lists nest too deeply")
+        self.at += 1
+        shapes: list[tuple[int, ...]] = []
+        while self.peek() != "]":
+            if shapes and self.peek() != ",":
+                raise self.fault("expected `,` or `]`")
+            self.at += bool(shapes)
+            shapes.append(self.nested(depth + 1))
+            if shapes[-1] != shapes[0]:
+                raise self.fault("the lists differ in length")
+        self.at += 1
+        return (len(shapes), *(shapes[0] if shapes else ()))
+
+    def value(self) -> None:
+        """One number or truth value."""
+        item = self.peek()
+        if item in ("", ",", "]"):
+            raise self.fault("expected a value")
+        at = self.start + self.matches[self.at].start(1)
+        truth = item in ("true", "false")
+        if truth and self.elem != I1:
+            raise self.fault(f"{self.elem.name} has no value {item}")
+        self.values.append(item == "true" if truth else parse_number(item, self.elem, at))
+        self.at += 1
+
+    def peek(self) -> str:
+        """The next item; nothing at the end."""
+        return self.matches[self.at][1] if self.at < len(self.matches) else ""
+
+    def fault(self, message: str) -> SyntaxFault:
+        """A fault at the next item."""
+        here = self.matches[self.at].start(1) if self.at < len(self.matches) else self.end
+        return SyntaxFault("P0006", message, self.start + here, self.start + here + 1)
 
 
 _READERS: Mapping[str, Callable[[Node, Names], Attr]] = MappingProxyType(

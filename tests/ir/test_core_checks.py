@@ -131,3 +131,32 @@ def test_two_question_marks_are_not_equal() -> None:
     )
     _, found = findings(text)
     assert [line[:5] for line in found] == ["P0205"]
+
+
+@pytest.mark.parametrize(
+    ("type", "values", "message"),
+    [
+        ("tensor<f32>", "", "no list"),
+        ("tensor<2xf32>", "[1.0 2.0]", "expected `,` or `]`"),
+        ("tensor<1xf32>", "[1.0][2.0]", "expected the end"),
+        ("tensor<2x1xf32>", "[1.0, [2.0]]", "differ in length"),
+        ("tensor<2x2xf32>", "[[1.0, 2.0], [3.0]]", "differ in length"),
+        ("tensor<2xf32>", "[1.0, 2.0", "expected `,` or `]`"),
+        ("tensor<2xf32>", "[1.0, 2.0]]", "expected the end"),
+        ("tensor<2xf32>", "[1.0,]", "expected a value"),
+        ("tensor<2xf32>", "[[1.0, 2.0]]", "shape 1x2"),
+        ("tensor<2xf32>", "[true, 1.0]", "f32 has no value true"),
+        ("tensor<2xf32>", "[" * 60, "nest too deeply"),
+        ("tensor<(B)xf32>", "[1.0]", "shape 1"),
+    ],
+)
+def test_values_fill_their_type(type: str, values: str, message: str) -> None:
+    _, found = findings(f"module {{\n  core.param @p : {type} = dense<{values}>\n}}\n")
+    assert len(found) == 1 and found[0].startswith("P0006") and message in found[0], found
+
+
+@pytest.mark.parametrize(
+    ("type", "values"), [("tensor<0xf32>", ""), ("tensor<0x4xf32>", "[]"), ("tensor<2x0xi8>", "[[], []]")]
+)
+def test_empty_values(type: str, values: str) -> None:
+    read(f"module {{\n  core.param @p : {type} = dense<{values}>\n}}\n")
