@@ -6,6 +6,7 @@ Everything untyped about llvmlite stays in the files of this package that import
 from __future__ import annotations
 
 import struct
+from types import MappingProxyType
 from typing import Any
 
 from llvmlite import ir
@@ -83,8 +84,8 @@ BYTE = ir.IntType(8)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 BFLOAT = BFloatType()
-_FLOATS = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
-_NARROW = {"f16": ir.HalfType(), "bf16": BFLOAT}
+_FLOATS = MappingProxyType({"f32": ir.FloatType(), "f64": ir.DoubleType()})
+_NARROW = MappingProxyType({"f16": ir.HalfType(), "bf16": BFLOAT})
 
 
 def scalar_type(type: ScalarType) -> Llvm:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 import struct
+from types import MappingProxyType
 
 from pptc.ir.attrs import FloatAttr
 from pptc.ir.integers import wrap
 from pptc.ir.syntax import SyntaxFault
 from pptc.ir.types import F8E4M3FN, F16, F32, F64, ScalarType
 
-_MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52, "f8E4M3FN": 3, "f8E5M2": 2}
-_PACK = {F16: ("<e", "<H"), F32: ("<f", "<I"), F64: ("<d", "<Q")}
+_MANTISSA = MappingProxyType({"f16": 10, "bf16": 7, "f32": 23, "f64": 52, "f8E4M3FN": 3, "f8E5M2": 2})
+_PACK = MappingProxyType({F16: ("<e", "<H"), F32: ("<f", "<I"), F64: ("<d", "<Q")})
 
 
 _NUMBER = re.compile(r"[+-]?(?:0x[0-9A-Fa-f]+|\d+(?P<fraction>\.\d*(?:[eE][+-]?\d+)?)?)")

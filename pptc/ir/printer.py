@@ -5,6 +5,8 @@ Value names come from their hints and are made unique among the names in sight; 
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from pptc.diag import UserLocation
 from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.forms import Form, compile_format
@@ -16,7 +18,7 @@ from pptc.ir.types import Type
 _INDENT = "  "
 _NO_BLANK_BEFORE = frozenset({",", ")", "]", ">"})
 _NO_BLANK_AFTER = frozenset({"(", "[", "<"})
-_SHORT_NAMES = {"builtin.module": "module", "func.return": "return"}
+_SHORT_NAMES = MappingProxyType({"builtin.module": "module", "func.return": "return"})
 
 
 def print_module(op: Op) -> str:

@@ -101,27 +101,31 @@ def _low12(name: str, shift: int) -> Relocation:
     return Relocation(name, 4, apply)
 
 
-_X86_64 = {
-    1: _address("R_X86_64_64"),
-    2: _relative("R_X86_64_PC32", 4),
-    4: _relative("R_X86_64_PLT32", 4),  # the callee is in the image: no table in between
-    24: _relative("R_X86_64_PC64", 8),
-}
+_X86_64 = MappingProxyType(
+    {
+        1: _address("R_X86_64_64"),
+        2: _relative("R_X86_64_PC32", 4),
+        4: _relative("R_X86_64_PLT32", 4),  # the callee is in the image: no table in between
+        24: _relative("R_X86_64_PC64", 8),
+    }
+)
 
-_AARCH64 = {
-    257: _address("R_AARCH64_ABS64"),
-    260: _relative("R_AARCH64_PREL64", 8),
-    261: _relative("R_AARCH64_PREL32", 4),
-    275: _page("R_AARCH64_ADR_PREL_PG_HI21"),
-    277: _low12("R_AARCH64_ADD_ABS_LO12_NC", 0),
-    278: _low12("R_AARCH64_LDST8_ABS_LO12_NC", 0),
-    282: _branch("R_AARCH64_JUMP26"),
-    283: _branch("R_AARCH64_CALL26"),
-    284: _low12("R_AARCH64_LDST16_ABS_LO12_NC", 1),
-    285: _low12("R_AARCH64_LDST32_ABS_LO12_NC", 2),
-    286: _low12("R_AARCH64_LDST64_ABS_LO12_NC", 3),
-    299: _low12("R_AARCH64_LDST128_ABS_LO12_NC", 4),
-}
+_AARCH64 = MappingProxyType(
+    {
+        257: _address("R_AARCH64_ABS64"),
+        260: _relative("R_AARCH64_PREL64", 8),
+        261: _relative("R_AARCH64_PREL32", 4),
+        275: _page("R_AARCH64_ADR_PREL_PG_HI21"),
+        277: _low12("R_AARCH64_ADD_ABS_LO12_NC", 0),
+        278: _low12("R_AARCH64_LDST8_ABS_LO12_NC", 0),
+        282: _branch("R_AARCH64_JUMP26"),
+        283: _branch("R_AARCH64_CALL26"),
+        284: _low12("R_AARCH64_LDST16_ABS_LO12_NC", 1),
+        285: _low12("R_AARCH64_LDST32_ABS_LO12_NC", 2),
+        286: _low12("R_AARCH64_LDST64_ABS_LO12_NC", 3),
+        299: _low12("R_AARCH64_LDST128_ABS_LO12_NC", 4),
+    }
+)
 
 MACHINES: Mapping[int, ElfMachine] = MappingProxyType(
     {

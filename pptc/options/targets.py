@@ -15,7 +15,7 @@ from pptc.options.schema import Schema, read_yaml
 
 _MATRIX_ROW = Schema(required={"rows": int, "vectors": int}, optional={"group": int, "instruction": str})
 _PIPELINES = Schema(each=str)
-_VARIANT = {"doc": str, "features": [str], "requires": [str], "native": [str], "rank": int}
+_VARIANT = MappingProxyType({"doc": str, "features": [str], "requires": [str], "native": [str], "rank": int})
 _TARGET = Schema(
     required={"name": str, "family": str, "doc": str, "pipelines": str},
     optional={

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from types import MappingProxyType
 
 from lark.lexer import TerminalDef
 
@@ -16,15 +17,17 @@ _FAULTY = (
     r"(?P<BAD_NUMBER>[+-]?\.?\d[\w.]*)",
     r"(?P<BAD>[^\w\s%@#!\"(){}\[\]<>:,=+*?|/^-]+|.)",
 )
-_BAD_WORDS = {
-    "OPEN_STRING": ("P0002", "the string is not closed on its line", 'a string ends with `"`'),
-    "BAD_NUMBER": (
-        "P0009",
-        "malformed number",
-        "integers: 12, -3, 0xFF; floats: 1.0, 2.5e-01 (digits before the point)",
-    ),
-    "BAD": ("P0002", "unreadable character", None),
-}
+_BAD_WORDS = MappingProxyType(
+    {
+        "OPEN_STRING": ("P0002", "the string is not closed on its line", 'a string ends with `"`'),
+        "BAD_NUMBER": (
+            "P0009",
+            "malformed number",
+            "integers: 12, -3, 0xFF; floats: 1.0, 2.5e-01 (digits before the point)",
+        ),
+        "BAD": ("P0002", "unreadable character", None),
+    }
+)
 
 
 def master_expression(terminals: Collection[TerminalDef]) -> re.Pattern[str]:

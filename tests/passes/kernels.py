@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 KIND = "attributes {pto.kernel_kind = #pto.kernel_kind<vector>}"
 CUBE = "attributes {pto.kernel_kind = #pto.kernel_kind<cube>}"
@@ -200,6 +201,89 @@ scf.for %k = %c0 to %c256 step %c64 {{
 # ---------------------------------------------------------------- products
 
 
+@dataclass(frozen=True)
+class _Slices:
+    """The operands of one trip of a loop over k in steps."""
+
+    k: int
+    step: int
+    rows: int
+    cols: int
+    dtype: str
+    whole_k: bool
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether the last trip is shorter."""
+        return self.k % self.step != 0
+
+    def types(self) -> dict[str, str]:
+        """The aliases of the tile types."""
+        rows, cols, step, dtype = self.rows, self.cols, self.step, self.dtype
+        depth = self.k if self.whole_k else step
+        row_cut, column_cut = (f"{rows}x?", f"?x{cols}") if self.is_dynamic else ("", "")
+        return {
+            "am": tile("mat", f"{rows}x{depth}x{dtype}", row_cut),
+            "bm": tile("mat", f"{depth}x{cols}x{dtype}", column_cut),
+            "al": tile("left", f"{rows}x{step}x{dtype}", row_cut),
+            "br": tile("right", f"{step}x{cols}x{dtype}", column_cut),
+            "acc": tile("acc", f"{rows}x{cols}xf32"),
+        }
+
+    def alloc(self, name: str, type: str, addr: int) -> str:
+        """An alloc_tile at an address."""
+        valid = {"am": "valid_col", "bm": "valid_row", "al": "valid_col", "br": "valid_row"}[type]
+        extent = f" {valid} = %size" if self.is_dynamic else ""
+        return f"{name} = pto.alloc_tile addr = %c{addr}_i64{extent} : !{type}"
+
+    def operands(self, at: str, tag: str) -> str:
+        """The left and the right operand of the trip that begins at `at`."""
+        made = [self.alloc(f"%al{tag}", "al", 0), self.alloc(f"%br{tag}", "br", 0)]
+        return "\n".join(self._extracted(at, tag, made) if self.whole_k else self._loaded(at, tag, made))
+
+    def _extracted(self, at: str, tag: str, made: list[str]) -> list[str]:
+        return [
+            *made,
+            f"pto.textract ins(%am, %c0, {at} : !am, index, index) outs(%al{tag} : !al)",
+            f"pto.textract ins(%bm, {at}, %c0 : !bm, index, index) outs(%br{tag} : !br)",
+        ]
+
+    def _loaded(self, at: str, tag: str, made: list[str]) -> list[str]:
+        size, dim = ("%size", "?") if self.is_dynamic else (f"%c{self.step}", str(self.step))
+        cut = [
+            f"%rest = arith.subi %c{self.k}, {at} : index",
+            f"%size = arith.minsi %c{self.step}, %rest : index",
+        ]
+        left, right = f"{self.rows}x{dim}x{self.dtype}", f"{dim}x{self.cols}x{self.dtype}"
+        return [
+            *(cut if self.is_dynamic else []),
+            part(f"%ap{tag}", "%a_view", f"%c0, {at}", f"%c{self.rows}, {size}", left),
+            part(f"%bp{tag}", "%b_view", f"{at}, %c0", f"{size}, %c{self.cols}", right),
+            self.alloc(f"%am{tag}", "am", 0),
+            self.alloc(f"%bm{tag}", "bm", 262144),
+            *made,
+            load(f"%ap{tag}", left, f"%am{tag}", "!am"),
+            load(f"%bp{tag}", right, f"%bm{tag}", "!bm"),
+            op("tmov", f"%am{tag}: !am", f"%al{tag}", "!al"),
+            op("tmov", f"%bm{tag}: !bm", f"%br{tag}", "!br"),
+        ]
+
+    def whole(self) -> str:
+        """The loads of mat tiles that hold all of k."""
+        if not self.whole_k:
+            return ""
+        left, right = f"{self.rows}x{self.k}x{self.dtype}", f"{self.k}x{self.cols}x{self.dtype}"
+        return "\n".join(
+            [
+                "%am = pto.alloc_tile addr = %c0_i64 : !am\n%bm = pto.alloc_tile addr = %c262144_i64 : !bm",
+                part("%ap", "%a_view", "%c0, %c0", f"%c{self.rows}, %c{self.k}", left),
+                part("%bp", "%b_view", "%c0, %c0", f"%c{self.k}, %c{self.cols}", right),
+                load("%ap", left, "%am", "!am"),
+                load("%bp", right, "%bm", "!bm"),
+            ]
+        )
+
+
 def product(
     k: int,
     step: int,
@@ -213,70 +297,14 @@ def product(
     """c = a b by a loop over k. `first` is how the first trip is told: `if`, `peeled`, or `zero` (never: acc starts at
     what is in c's tile). With `whole_k` the operands are extracted from mat tiles that hold all of k."""
     assert not (whole_k and k % step)
-    dynamic = k % step != 0
-    size = "%size" if dynamic else f"%c{step}"
-    dim = "?" if dynamic else str(step)
-    types = {
-        "am": tile("mat", f"{rows}x{k if whole_k else step}x{dtype}", f"{rows}x?" if dynamic else ""),
-        "bm": tile("mat", f"{k if whole_k else step}x{cols}x{dtype}", f"?x{cols}" if dynamic else ""),
-        "al": tile("left", f"{rows}x{step}x{dtype}", f"{rows}x?" if dynamic else ""),
-        "br": tile("right", f"{step}x{cols}x{dtype}", f"?x{cols}" if dynamic else ""),
-        "acc": tile("acc", f"{rows}x{cols}xf32"),
-    }
-    valid = {"am": "valid_col", "bm": "valid_row", "al": "valid_col", "br": "valid_row"}
-
-    def alloc(name: str, type: str, addr: int) -> str:
-        extent = f" {valid[type]} = {size}" if dynamic else ""
-        return f"{name} = pto.alloc_tile addr = %c{addr}_i64{extent} : !{type}"
-
-    def operands(at: str, tag: str) -> str:
-        made = [alloc(f"%al{tag}", "al", 0), alloc(f"%br{tag}", "br", 0)]
-        if whole_k:
-            return "\n".join(
-                [
-                    *made,
-                    f"pto.textract ins(%am, %c0, {at} : !am, index, index) outs(%al{tag} : !al)",
-                    f"pto.textract ins(%bm, {at}, %c0 : !bm, index, index) outs(%br{tag} : !br)",
-                ]
-            )
-        lines = [f"%size = arith.minsi %c{step}, %rest : index", f"%rest = arith.subi %c{k}, {at} : index"][
-            ::-1
-        ]
-        return "\n".join(
-            [
-                *(lines if dynamic else []),
-                part(f"%ap{tag}", "%a_view", f"%c0, {at}", f"%c{rows}, {size}", f"{rows}x{dim}x{dtype}"),
-                part(f"%bp{tag}", "%b_view", f"{at}, %c0", f"{size}, %c{cols}", f"{dim}x{cols}x{dtype}"),
-                alloc(f"%am{tag}", "am", 0),
-                alloc(f"%bm{tag}", "bm", 262144),
-                *made,
-                load(f"%ap{tag}", f"{rows}x{dim}x{dtype}", f"%am{tag}", "!am"),
-                load(f"%bp{tag}", f"{dim}x{cols}x{dtype}", f"%bm{tag}", "!bm"),
-                op("tmov", f"%am{tag}: !am", f"%al{tag}", "!al"),
-                op("tmov", f"%bm{tag}: !bm", f"%br{tag}", "!br"),
-            ]
-        )
-
+    slices = _Slices(k, step, rows, cols, dtype, whole_k)
     plain = op("tmatmul", "%al{0}: !al, %br{0}: !br", "%acc", "!acc")
     more = op("tmatmul.acc", "%acc: !acc, %al: !al, %br: !br", "%acc", "!acc")
+    start, body, before = "%c0", more, ""
     if first == "if":
         body = f"%first = arith.cmpi eq, %k, %c0 : index\nscf.if %first {{\n{plain.format('')}\n}} else {{\n{more}\n}}"
-        start, before = "%c0", ""
     elif first == "peeled":
-        start, body, before = f"%c{step}", more, operands("%c0", "_0") + "\n" + plain.format("_0")
-    else:
-        start, body, before = "%c0", more, ""
-    whole = ""
-    if whole_k:
-        whole = "\n".join(
-            [
-                f"%am = pto.alloc_tile addr = %c0_i64 : !am\n%bm = pto.alloc_tile addr = %c262144_i64 : !bm",
-                part("%ap", "%a_view", "%c0, %c0", f"%c{rows}, %c{k}", f"{rows}x{k}x{dtype}"),
-                part("%bp", "%b_view", "%c0, %c0", f"%c{k}, %c{cols}", f"{k}x{cols}x{dtype}"),
-                load("%ap", f"{rows}x{k}x{dtype}", "%am", "!am"),
-                load("%bp", f"{k}x{cols}x{dtype}", "%bm", "!bm"),
-            ]
-        )
+        start, before = f"%c{step}", slices.operands("%c0", "_0") + "\n" + plain.format("_0")
     return kernel(
         "product",
         f"%a: !pto.ptr<{dtype}>, %b: !pto.ptr<{dtype}>, %c: !pto.ptr<f32>",
@@ -284,16 +312,16 @@ def product(
 {view("%a_view", "%a", f"%c{rows}", f"%c{k}", dtype)}
 {view("%b_view", "%b", f"%c{k}", f"%c{cols}", dtype)}
 {view("%c_view", "%c", f"%c{rows}", f"%c{cols}")}
-{whole}
+{slices.whole()}
 %acc = pto.alloc_tile addr = %c0_i64 : !acc
 {before}
 scf.for %k = {start} to %c{k} step %c{step} {{
-{operands("%k", "")}
+{slices.operands("%k", "")}
 {body}
 }}
 {part("%c_part", "%c_view", "%c0, %c0", f"%c{rows}, %c{cols}", f"{rows}x{cols}xf32")}
 {store("%acc", "!acc", "%c_part", f"{rows}x{cols}xf32")}
 """,
         CUBE,
-        **types,
+        **slices.types(),
     )
