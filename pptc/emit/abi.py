@@ -25,7 +25,7 @@ from pptc.emit.llvm_ir import (
 )
 from pptc.emit.section import STACK_SCRATCH_BYTES, scratch_bytes
 from pptc.ir.core import Op, symbol_name
-from pptc.ir.signature import spmd_role
+from pptc.ir.spmd import spmd_role
 from pptc.ir.types import I1, MemRefType, ScalarType, Type
 
 _POINTERS, _SCALARS, _SCRATCH = 8, 16, 32

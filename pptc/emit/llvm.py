@@ -17,7 +17,8 @@ from pptc.emit.llvm_ir import I64, VOID, Llvm, QuotedAttributes, llvm_type
 from pptc.emit.section import scratch_bytes
 from pptc.ir.core import Op, functions, symbol_name
 from pptc.ir.machine import Machine
-from pptc.ir.signature import GRID_OPS, kernels, pointer_access
+from pptc.ir.signature import kernels, pointer_access
+from pptc.ir.spmd import GRID_OPS
 from pptc.ir.types import FunctionType, MemRefType, Type
 from pptc.options import EmitOptions
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from pptc.ir.analysis import constant_of
 from pptc.ir.core import Block, Op, Value
-from pptc.ir.signature import GRID_OPS, spmd_role
+from pptc.ir.spmd import GRID_OPS, spmd_role
 from pptc.ir.types import INDEX, ScalarType
 
 _DEPTH = 32

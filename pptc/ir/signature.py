@@ -11,18 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pptc.diag import fail
-from pptc.ir.attrs import DictAttr, ListAttr
 from pptc.ir.core import Op, Value, functions, symbol_name
+from pptc.ir.in_place import in_place_pairs
 from pptc.ir.opdef import Access
+from pptc.ir.spmd import GRID_OPS, Role, spmd_role
 from pptc.ir.types import MemRefType, PartType, PtrType, ScalarType, Type, ViewType
-
-Role = Literal["", "block_idx", "block_num", "subblock_idx"]
-ROLES: tuple[Role, ...] = ("", "block_idx", "block_num", "subblock_idx")
-SPMD_ATTRIBUTE = "pto.spmd"
-"""The argument attribute that names the role of an SPMD argument."""
-
-GRID_OPS = ("pto.get_block_idx", "pto.get_block_num")
-"""Ops that ask for the place in the grid without an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +68,8 @@ def kernel_signature(function: Op) -> KernelSignature:
         _argument(function, value, index, name) for index, value in enumerate(function.body.args)
     )
     asks = any(op.name in GRID_OPS for op in function.walk())
-    return KernelSignature(name, arguments, asks or any(a.role for a in arguments))
-
-
-def spmd_role(function: Op, index: int) -> Role:
-    """The SPMD role of an argument; empty for an ordinary one."""
-    attributes = function.attributes.get("arg_attrs")
-    if not isinstance(attributes, ListAttr) or index >= len(attributes.items):
-        return ""
-    entry = attributes.items[index]
-    word = entry.get(SPMD_ATTRIBUTE) if isinstance(entry, DictAttr) else None
-    return next((role for role in ROLES if role == word), "")
+    uses_grid = asks or any(argument.role for argument in arguments)
+    return KernelSignature(name, arguments, uses_grid, in_place_pairs(function))
 
 
 def _argument(function: Op, value: Value, index: int, kernel: str) -> Argument:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from pptc.diag import fail
 from pptc.ir.dlpack import dlpack_type
-from pptc.ir.signature import ROLES, Argument, KernelSignature
+from pptc.ir.signature import Argument, KernelSignature
+from pptc.ir.spmd import ROLES
 from pptc.link import format as pptf
 from pptc.link.elf_format import align_up
 from pptc.link.records import Record, StringTable

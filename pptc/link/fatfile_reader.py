@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from pptc.diag import CompileError, fail
 from pptc.ir.dlpack import scalar_type
-from pptc.ir.signature import ROLES, Argument, KernelSignature
+from pptc.ir.signature import Argument, KernelSignature
+from pptc.ir.spmd import ROLES
 from pptc.link import format as pptf
 from pptc.link.elf_format import align_up
 from pptc.link.fatfile import FatEntry, FatFile, FatKernel, content_id

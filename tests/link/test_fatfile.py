@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pptc.diag import CompileError
-from pptc.ir.signature import ROLES, Argument, KernelSignature
+from pptc.ir.signature import Argument, KernelSignature
+from pptc.ir.spmd import ROLES
 from pptc.ir.types import BF16, F32, I32, I64, SCALARS
 from pptc.link import fatfile_reader
 from pptc.link import format as pptf
