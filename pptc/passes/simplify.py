@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pptc.ir.analysis import constant_of
+from pptc.ir.attrs import FloatAttr
 from pptc.ir.builder import Builder
 from pptc.ir.constants import attribute_value, value_attribute
 from pptc.ir.core import Op, Value
@@ -96,7 +97,10 @@ def _folded(op: Op, facts: Facts) -> Value | None:
     makers = [value.op for value in op.operands]
     if any(maker is None or maker.name != "arith.constant" for maker in makers):
         return None
-    values = [attribute_value(maker.attributes["value"]) for maker in makers if maker]
+    attributes = [maker.attributes["value"] for maker in makers if maker]
+    if op.name == "arith.bitcast" and op.result.type.is_integer and isinstance(attributes[0], FloatAttr):
+        return facts.constants.get(attributes[0].bits, op.result, op)  # without a NumPy scalar in between
+    values = [attribute_value(attribute) for attribute in attributes]
     return facts.constants.get(op.definition.reference(op, *values), op.result, op)
 
 
