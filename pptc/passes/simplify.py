@@ -98,8 +98,14 @@ def _folded(op: Op, facts: Facts) -> Value | None:
     if any(maker is None or maker.name != "arith.constant" for maker in makers):
         return None
     attributes = [maker.attributes["value"] for maker in makers if maker]
-    if op.name == "arith.bitcast" and op.result.type.is_integer and isinstance(attributes[0], FloatAttr):
-        return facts.constants.get(attributes[0].bits, op.result, op)  # without a NumPy scalar in between
+    (first, *_), to = attributes, op.result.type
+    if (
+        op.name == "arith.bitcast"
+        and isinstance(first, FloatAttr)
+        and isinstance(to, ScalarType)
+        and to.is_integer
+    ):
+        return facts.constants.get(first.bits, op.result, op)  # without a NumPy scalar in between
     values = [attribute_value(attribute) for attribute in attributes]
     return facts.constants.get(op.definition.reference(op, *values), op.result, op)
 
