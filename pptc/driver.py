@@ -188,7 +188,7 @@ def pipeline_of(machine: Machine, options: CompileOptions) -> Pipeline:
 
     if options.pass_pipeline is not None:
         return parse_pipeline(options.pass_pipeline, PASSES)
-    return parse_pipeline(machine.pipelines.get(f"O{options.opt_level}", ""), PASSES)
+    return parse_pipeline(machine.pipelines.get(options.pipeline, ""), PASSES)
 
 
 def until(pipeline: Pipeline, phase: str) -> Pipeline:

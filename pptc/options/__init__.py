@@ -57,6 +57,11 @@ class CompileOptions:
     pto_arch: str | None = None  # overrules the modules' pto.target_arch
     pto_level: str | None = None  # level2 or level3: what the kernels must be
 
+    @property
+    def pipeline(self) -> str:
+        """Which of a machine's pipelines runs."""
+        return "may-alias" if self.may_alias and self.opt_level else f"O{self.opt_level}"
+
     def emit(self, kind: EmitKind = "obj", reproducer: str | None = None) -> EmitOptions:
         """The part that the emitter is given."""
         return EmitOptions(kind, self.opt_level, self.may_alias, self.symbol_prefix, reproducer)
