@@ -19,13 +19,18 @@ _PACK = MappingProxyType({F16: ("<e", "<H"), F32: ("<f", "<I"), F64: ("<d", "<Q"
 _NUMBER = re.compile(r"[+-]?(?:0x[0-9A-Fa-f]+|\d+(?P<fraction>\.\d*(?:[eE][+-]?\d+)?)?)")
 
 
+_MOST_CHARACTERS = 1000
+
+
 def is_number(text: str) -> bool:
     """True for what the language calls a number."""
     return _NUMBER.fullmatch(text) is not None
 
 
-def plain_integer(text: str) -> int:
-    """The value of an integer literal; decimal ones may begin with zeros."""
+def plain_integer(text: str, start: int = 0) -> int:
+    """The value of an integer literal that stands at `start`; decimal ones may begin with zeros."""
+    if len(text) > _MOST_CHARACTERS:
+        raise SyntaxFault("P0009", "the number is too long", start, start + len(text))
     return int(text, 16 if "x" in text else 10)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from pptc.ir.suggest import did_you_mean
 from pptc.ir.symbols import Dim, DimSyntaxError, parse_dim, print_dim
 from pptc.ir.syntax import SyntaxFault
 from pptc.ir.types import (
@@ -52,7 +53,9 @@ _KEYED = ("loc", "dtype", "rows", "cols", "v_row", "v_col", "blayout", "slayout"
 _DEFAULTS = MappingProxyType(
     {"blayout": "row_major", "slayout": "none_box", "fractal": "512", "pad": "0", "compact": "0"}
 )
-_DIM = re.compile(r"\s*(\d+|\?|\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))\s*x\s*")
+_DIGITS = re.compile(r"[0-9]+")
+_MOST_DIGITS = 15
+_DIM = re.compile(r"\s*([0-9]+|\?|\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))\s*x\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,7 @@ def _type(part: _Part, left: Major | None) -> Type:
 def _suggest(name: str) -> str | None:
     if name.startswith(("!pto.vreg", "!pto.mask", "!pto.align", "!pto.vmi")):
         return "types of VPTO and VMI do not occur in tile programs"
-    import difflib
-
-    close = difflib.get_close_matches(name, [*_PARSERS, *SCALARS], 1)
-    return f"did you mean `{close[0]}`?" if close else None
+    return did_you_mean(name, (*_PARSERS, *SCALARS))
 
 
 def _scalar(part: _Part) -> ScalarType:
@@ -141,8 +141,10 @@ def _shape(part: _Part) -> tuple[list[_Part], ScalarType]:
 
 
 def _static(part: _Part) -> int:
-    if not part.text.isdecimal():
+    if not _DIGITS.fullmatch(part.text):
         raise part.fault(f"`{part.text}` is not a number")
+    if len(part.text) > _MOST_DIGITS:
+        raise part.fault("the number is too large")
     return int(part.text)
 
 
@@ -223,9 +225,9 @@ def _parse_memref(part: _Part, left: Major | None) -> Type:
 def _parse_multi_tile(part: _Part, left: Major | None) -> Type:
     *tile, count = _split(part)
     key, _, number = count.text.partition("=")
-    if key.strip() != "count" or not number.strip().isdecimal():
+    if key.strip() != "count" or not _DIGITS.fullmatch(number.strip()):
         raise count.fault("a multi_tile_buf ends with count=N")
-    if not 2 <= int(number) <= 16:
+    if len(number.strip()) > 2 or not 2 <= int(number) <= 16:
         raise count.fault("count is 2 to 16")
     if len(tile) == 1 and tile[0].text.startswith("!"):
         inner = _type(tile[0], left)

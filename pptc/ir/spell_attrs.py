@@ -199,18 +199,20 @@ def _read_function(node: Node, names: Names) -> Attr:
     return TypeAttr(FunctionType(tuple(types[:inputs]), tuple(types[inputs:])))
 
 
+_WHOLE = re.compile(r"[+-]?(?:0x[0-9A-Fa-f]+|[0-9]+)")
+_TRUTH = MappingProxyType({"true": 1, "false": 0})
+
+
 def _read_array(node: Node, names: Names) -> Attr:
     head, _, values = node.text[len("array<") : -1].partition(":")
     elem = SCALARS.get(head.strip())
     if elem is None:
         raise SyntaxFault("P0006", f"unknown element type `{head.strip()}`", node.start, node.end)
     items = [item.strip() for item in values.split(",")] if values.strip() else []
-    try:
-        return ArrayAttr(
-            elem, tuple({"true": 1, "false": 0}.get(item) or plain_integer(item) for item in items)
-        )
-    except ValueError:
-        raise SyntaxFault("P0006", "an array holds integers", node.start, node.end) from None
+    wrong = next((item for item in items if item not in _TRUTH and not _WHOLE.fullmatch(item)), None)
+    if wrong is not None:
+        raise SyntaxFault("P0006", f"`{wrong}` is not an integer", node.start, node.end)
+    return ArrayAttr(elem, tuple(_TRUTH[i] if i in _TRUTH else plain_integer(i, node.start) for i in items))
 
 
 _DENSE_ITEM = re.compile(r"\s*([\[\],]|[^\[\],\s]+)")

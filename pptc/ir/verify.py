@@ -84,6 +84,8 @@ class _Verifier:
         for region in module.regions:
             for op in (op for block in region.blocks for op in block):
                 name = op.attributes.get("sym_name")
+                if op.definition.attribute("sym_name") is None and not op.definition.terminator:
+                    self._report(op, Problem("P0208", f"{op.name} stands outside of a function"))
                 if name is not None and first.setdefault(name, op) is not op:
                     notes = (Note("first defined here", first[name].span),)
                     span = _find(op, rf"@{re.escape(str(name))}(?![\w$.])", 0)

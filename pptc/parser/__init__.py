@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pptc.diag import Sink, Source, Span
 from pptc.ir.core import Block, Op, Region
 from pptc.ir.ops import OPS
@@ -39,13 +43,30 @@ def parse(source: Source, sink: Sink, arch: str | None = None) -> Op | None:
     After faults the module holds what could be read: it may be verified for more faults, never compiled. `arch` (such
     as a5) overrules the pto.target_arch of the modules.
     """
+    with _no_collection():
+        return _parse(source, sink, arch)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Reading a text leaves no cycles behind; a collection would only walk the growing module, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _parse(source: Source, sink: Sink, arch: str | None) -> Op | None:
     nodes = parse_tree(source, sink)
     if not nodes:
         if not sink.error_count:
             sink.error("P0003", "the file holds no module", Span(source, 0, 0))
         return None
-    builder = ModuleBuilder(source, sink, OPS, arch)
-    builder.aliases.update({node.text: node.children[0] for node in nodes if node.type == "alias"})
+    aliases = {node.text: node.children[0] for node in nodes if node.type == "alias"}
+    builder = ModuleBuilder(source, sink, OPS, aliases, arch)
     try:
         ops = [op for node in nodes if node.type == "op" and (op := builder.op(node)) is not None]
     except RecursionError:

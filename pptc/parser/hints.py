@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -18,6 +19,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "STRING": "a string", "SYMBOL": "a symbol `@..`", "TYPE": "a type", "WORD": "a word",
     }
 )  # fmt: skip
+_BRACES = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[{}]')
 _VALUES = frozenset({"INT", "FLOAT", "STRING", "SYMBOL", "TYPE", "ATTR"})
 
 
@@ -34,10 +36,30 @@ def syntax_diagnostic(
     return Diagnostic("P0001", message, span, _hint(source, token, expected, opener), _notes(source, opener))
 
 
-def unclosed_diagnostic(source: Source, end: Node, opener: Node | None) -> Diagnostic:
-    """The diagnostic of a text that ends too early."""
+def unclosed_diagnostic(source: Source, end: Node) -> Diagnostic:
+    """The diagnostic of a text that ends too early, with the brace that is most likely not closed."""
     span = Span(source, end.start, end.end)
-    return Diagnostic("P0001", "expected `}`, found the end of the file", span, None, _notes(source, opener))
+    opener = _suspicious_brace(source)
+    notes = (Note("this `{` is not closed", Span(source, opener, opener + 1)),) if opener is not None else ()
+    return Diagnostic("P0001", "expected `}`, found the end of the file", span, None, notes)
+
+
+def _suspicious_brace(source: Source) -> int | None:
+    """The first `{` whose `}` stands further left than the line that opens it, else the innermost open one."""
+    open_braces: list[int] = []
+    for match in _BRACES.finditer(source.text):
+        if match[0] == "{":
+            open_braces.append(match.start())
+        elif match[0] == "}" and open_braces:
+            opener = open_braces.pop()
+            if _indent(source, match.start()) < _indent(source, opener):
+                return opener
+    return open_braces[-1] if open_braces else None
+
+
+def _indent(source: Source, offset: int) -> int:
+    line = source.line(source.position(offset)[0])
+    return len(line) - len(line.lstrip())
 
 
 def _notes(source: Source, opener: Node | None) -> tuple[Note, ...]:

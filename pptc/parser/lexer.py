@@ -35,7 +35,7 @@ def master_expression(terminals: Collection[TerminalDef]) -> re.Pattern[str]:
     written = [terminal for terminal in terminals if terminal.name != "ERROR"]  # declared: no text makes it
     ordered = sorted(written, key=lambda terminal: -terminal.priority)
     named = [f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})" for terminal in ordered]
-    return re.compile(r"\s*(?:" + "|".join([_SKIPPED, *named, *_FAULTY]) + ")")
+    return re.compile(r"\s*(?:" + "|".join([_SKIPPED, *named, *_FAULTY]) + ")", re.ASCII)
 
 
 def tokens(expression: re.Pattern[str], source: Source, sink: Sink) -> Iterator[Node]:

@@ -19,7 +19,9 @@ def read_location(node: Node, aliases: Mapping[str, Node]) -> UserLocation | Non
 def _places(node: Node, aliases: Mapping[str, Node], seen: frozenset[str]) -> Iterator[UserLocation]:
     if node.type == "file":
         name, line, column = node.children
-        yield UserLocation(parse_string(name.text), plain_integer(line.text), plain_integer(column.text))
+        yield UserLocation(
+            parse_string(name.text), *(plain_integer(part.text, part.start) for part in (line, column))
+        )
     elif node.type == "ATTR":
         target = aliases.get(node.text)
         if target is not None and node.text not in seen:

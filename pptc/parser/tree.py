@@ -167,9 +167,8 @@ class _Run:
 
     def _close(self, token: Node) -> None:
         """Close what is open at the end of the text."""
-        opener = self._opener()
         if not self.skipping:
-            self.sink.report(unclosed_diagnostic(self.source, token, opener))
+            self.sink.report(unclosed_diagnostic(self.source, token))
             self.skipping = True
         self._unwind(token)
         brace = Node("RBRACE", "}", token.start, token.start)
@@ -191,8 +190,10 @@ class _Run:
         return not self.skipping
 
     def _begins_line(self, token: Node) -> bool:
-        before = self.source.text.rfind("\n", 0, token.start) + 1
-        return not self.source.text[before : token.start].strip()
+        text, at = self.source.text, token.start - 1
+        while at >= 0 and text[at] in " \t\r":
+            at -= 1
+        return at < 0 or text[at] == "\n"
 
     def _accepts(self, terminal: str) -> bool:
         """True when the automaton would shift the terminal here, after the reductions that it asks for."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from pptc.ir.opdef import OpDef
 from pptc.ir.ops.known import KNOWN, REMOVED
+from pptc.ir.suggest import did_you_mean
 from pptc.ir.syntax import Node, SyntaxFault
 
 LONG_NAMES: Mapping[str, str] = MappingProxyType(
@@ -33,6 +33,5 @@ def unknown_op(name: str, node: Node, rows: Mapping[str, OpDef]) -> SyntaxFault:
     if _LOWER_FAMILIES.match(name):
         family = "a VMI op" if name.startswith("pto.vmi.") else "a VPTO micro-instruction"
         return SyntaxFault("P0107", f"`{name}` is {family}, not a tile op", node.start, node.end)
-    close = difflib.get_close_matches(name, [*rows, *KNOWN], 1, 0.8)
-    hint = f"did you mean `{close[0]}`?" if close else "pptc --list-ops lists the ops"
+    hint = did_you_mean(name, (*rows, *KNOWN), 0.8) or "pptc --list-ops lists the ops"
     return SyntaxFault("P0105", f"unknown op `{name}`", node.start, node.end, hint)

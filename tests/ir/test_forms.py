@@ -34,13 +34,13 @@ def read(made: OpDef, statement: str) -> tuple[Op | None, list[str]]:
     """The op of a statement over %a, %b, %c: index and %x, %y: i32, and what was found."""
     text = f"func.func @f(%a: index, %b: index, %c: index, %x: i32, %y: i32) {{\n{statement}\nreturn }}"
     source, sink = Source("t.pto", text), Sink()
-    builder = ModuleBuilder(source, sink, {**OPS, made.name: made}, None)
+    builder = ModuleBuilder(source, sink, {**OPS, made.name: made}, {})
     function = builder.op(parse_tree(source, sink)[0])
     assert function is not None
     if not sink.error_count:
         printed = print_module(function)
         again_source, again_sink = Source("p.pto", printed), Sink()
-        again = ModuleBuilder(again_source, again_sink, {**OPS, made.name: made}, None).op(
+        again = ModuleBuilder(again_source, again_sink, {**OPS, made.name: made}, {}).op(
             parse_tree(again_source, again_sink)[0]
         )
         assert again is not None and not list(again_sink), printed

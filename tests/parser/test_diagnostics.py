@@ -84,3 +84,42 @@ def test_hints_say_what_to_do() -> None:
     text = "module {\n  func.func @f(%left: index) {\n    %a = arith.addi %lef, %left : index\n    return\n  }\n}\n"
     (found,) = findings(text)
     assert found.hint == "did you mean `%left`?"
+
+
+def test_the_brace_that_is_missing_is_found_by_indentation() -> None:
+    text = """module {
+  func.func @f(%n: index) {
+    scf.for %i = %n to %n step %n {
+      %a = arith.addi %i, %n : index
+    return
+  }
+  func.func @g() {
+    return
+  }
+}
+"""
+    last = findings(text)[-1]
+    assert last.code == "P0001" and last.span is not None
+    assert last.notes[0].span is not None and last.notes[0].span.position == (3, 35)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "module { func.func @f() { %x:99999999999 = arith.constant 1 : i32 return } }",
+        "module { func.func @f() { %x:0 = arith.constant 1 : i32 return } }",
+        "module { func.func @f() { %x = arith.constant " + "9" * 5000 + " : i32 return } }",
+        'module { func.func @f() { %x = arith.constant 1 : i32 loc("k":' + "9" * 5000 + ":1) return } }",
+        "module { func.func @f(%t: !pto.tile_buf<vec, " + "9" * 5000 + "x8xf32>) { return } }",
+        "module attributes {a = " + "[" * 5000 + "]" * 5000 + "} { }",
+        "\0\1\2" * 100,
+        "{" * 2000,
+        "%a, " * 4000,
+        "^a(" * 20000,
+        "!a<" * 20000,
+        '"' * 20001,
+        "module { " + "func.func @f() { %x = garbage " * 300,
+    ],
+)
+def test_strange_texts_end_in_findings(text: str) -> None:
+    assert findings(text)

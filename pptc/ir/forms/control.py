@@ -200,7 +200,8 @@ class Switch(Plain):
         draft.result_types = read_results(reader, cursor) if cursor.accept("->") else []
         cases: list[int] = []
         while cursor.accept("case"):
-            cases.append(plain_integer(cursor.expect_type("INT", "the number of the case").text))
+            case = cursor.expect_type("INT", "the number of the case")
+            cases.append(plain_integer(case.text, case.start))
             draft.regions.append(reader.region(take_region(cursor)))
         cursor.expect("default")
         draft.regions.insert(0, reader.region(take_region(cursor)))

@@ -58,6 +58,10 @@ def _module_rule(op: Op) -> Iterator[Problem]:
 
 
 def _function_rule(op: Op) -> Iterator[Problem]:
+    if op.parent is not None and "symbols" not in op.parent.definition.traits:
+        yield Problem(
+            "P0208", f"func.func stands inside of {op.parent.name}", hint="a `}` may be missing above"
+        )
     type = op.attributes["function_type"]
     if not isinstance(type, TypeAttr) or not isinstance(type.type, FunctionType):
         yield Problem("P0207", "function_type must be a function type")
