@@ -30,11 +30,12 @@ def compile(
     compile_file(str(source), str(output), target, opt_level)
 
 
-def load(path: str | os.PathLike[str], context: Context | None = None) -> Module:
+def load(source: str | os.PathLike[str] | bytes, context: Context | None = None) -> Module:
     """Open a module that pptc made; `load(path)["name"]` is a kernel to be called with arrays and scalars.
 
-    `context` is a pptc.runtime.Context, which says how many threads run a grid and what the processor may use.
+    Bytes are the contents of a file instead of its path. `context` is a pptc.runtime.Context, which says how many
+    threads run a grid and what the processor may use.
     """
     from pptc.runtime import load as open_module
 
-    return open_module(path, context)
+    return open_module(source, context)

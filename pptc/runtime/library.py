@@ -99,6 +99,7 @@ class Library:
             ("ppt_context_destroy", None, (pointer,)),
             ("ppt_context_device", text, (pointer,)),
             ("ppt_module_open_file", ctypes.c_int, (pointer, text, pointer, ctypes.POINTER(pointer))),
+            ("ppt_module_open_memory", ctypes.c_int, (pointer, text, size, pointer, ctypes.POINTER(pointer))),
             ("ppt_module_close", None, (pointer,)),
             ("ppt_module_target", text, (pointer,)),
             ("ppt_module_report", text, (pointer,)),
@@ -143,6 +144,13 @@ class Library:
         """A new ppt_module."""
         out = ctypes.c_void_p()
         self._check(self._c.ppt_module_open_file(context, path, None, ctypes.byref(out)))
+        assert out.value is not None
+        return out.value
+
+    def open_memory(self, context: int, data: bytes) -> int:
+        """A new ppt_module of a copy of the bytes."""
+        out = ctypes.c_void_p()
+        self._check(self._c.ppt_module_open_memory(context, data, len(data), None, ctypes.byref(out)))
         assert out.value is not None
         return out.value
 

@@ -11,6 +11,9 @@ from pptc.runtime.arguments import Argument, Binding, element_type
 from pptc.runtime.library import CONTEXT_IGNORE_ENVIRONMENT, Blocks, ContextOptions, Library
 from pptc.runtime.status import PptError, Status
 
+Source = str | os.PathLike[str] | bytes
+"""The path of a file, or its bytes."""
+
 
 class Context:
     """The processor and the threads that run kernels.
@@ -98,10 +101,13 @@ def _argument(library: Library, function: int, index: int) -> Argument:
 class Module(Mapping[str, Function]):
     """An open file: a mapping from kernel names to kernels, in the order of the source."""
 
-    def __init__(self, path: str | os.PathLike[str], context: Context) -> None:
+    def __init__(self, source: Source, context: Context) -> None:
         library = context.library
         self.context = context
-        self.handle = library.open_file(context.handle, os.fsencode(path))
+        if isinstance(source, bytes):
+            self.handle = library.open_memory(context.handle, source)
+        else:
+            self.handle = library.open_file(context.handle, os.fsencode(source))
         weakref.finalize(self, library.close_module, self.handle)
         self._count = library.number("ppt_module_function_count", self.handle)
         handles = [library.function_at(self.handle, index) for index in range(self._count)]
@@ -134,6 +140,6 @@ class Module(Mapping[str, Function]):
         return self._count
 
 
-def load(path: str | os.PathLike[str], context: Context | None = None) -> Module:
-    """Open a .so or .pptf file that pptc made. Raises PptError with a sentence."""
-    return Module(path, context or Context())
+def load(source: Source, context: Context | None = None) -> Module:
+    """Open a .so or .pptf file that pptc made, or the bytes of one. Raises PptError with a sentence."""
+    return Module(source, context or Context())

@@ -132,6 +132,13 @@ def test_dlpack(module: pptc.runtime.Module) -> None:
         module["vadd"](x, Exchanged(np.zeros(12)), z, 12)
 
 
+@pytest.mark.parametrize("name", ["kernels.so", "kernels.pptf"])
+def test_bytes_of_a_file(folder: Path, name: str) -> None:
+    x, y, z = vectors(12)
+    pptc.load((folder / name).read_bytes())["vadd"](x, y, z, 12)
+    assert np.array_equal(z, x + y)
+
+
 def test_a_file_opened_from_another_folder(folder: Path) -> None:
     here = Path.cwd()
     os.chdir(folder)
