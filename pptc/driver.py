@@ -259,7 +259,8 @@ def lower(
 
     module = copy_module(unit.module)
     transform(module, machine, until(pipeline_of(machine, options), phase), options, journal)
-    return Lowered(unit, machine, module, signatures(unit.module))
+    kernels = tuple(replace(kernel, may_alias=options.may_alias) for kernel in signatures(unit.module))
+    return Lowered(unit, machine, module, kernels)
 
 
 # ---------------------------------------------------------------- code and files

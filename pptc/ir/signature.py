@@ -35,13 +35,14 @@ class KernelSignature:
     """A kernel as its callers see it.
 
     `uses_grid` says that the blocks of a grid do different work. `in_place` lists (written, read) argument numbers that
-    may be the very same memory.
+    may be the very same memory; with `may_alias` (--may-alias) arguments may overlap in any way.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     uses_grid: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
+    may_alias: bool = False
 
     @property
     def passed(self) -> tuple[Argument, ...]:

@@ -86,7 +86,8 @@ class _Writer:
         for kernel in kernels:
             row = pptf.SignatureKernel(
                 name=self.strings.add(kernel.name),
-                flags=pptf.KernelFlag.USES_GRID if kernel.uses_grid else 0,
+                flags=pptf.KernelFlag.USES_GRID * kernel.uses_grid
+                | pptf.KernelFlag.MAY_ALIAS * kernel.may_alias,
                 argument_first=len(arguments),
                 argument_count=len(kernel.arguments),
                 pair_first=len(pairs),

@@ -208,6 +208,7 @@ class _Reader:
             tuple(self.argument(row) for row in arguments[kernel.argument_first : last_argument]),
             bool(kernel.flags & pptf.KernelFlag.USES_GRID),
             tuple((pair.written, pair.read) for pair in pairs[kernel.pair_first : last_pair]),
+            bool(kernel.flags & pptf.KernelFlag.MAY_ALIAS),
         )
 
     def argument(self, row: pptf.SignatureArgument) -> Argument:

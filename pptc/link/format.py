@@ -97,6 +97,7 @@ class KernelFlag(Flag):
     """Flags of a kernel in the signature."""
 
     USES_GRID = 1, "Blocks of a grid do different work; other kernels run as one block."
+    MAY_ALIAS = 2, "Arguments may overlap each other in any way."
 
 
 class ArgumentKind(Word):

@@ -83,7 +83,12 @@ def _kernel(kernel: KernelSignature, code: KernelCode) -> list[str]:
     lines = [f"/* {kernel.name}({', '.join(names)})"]
     lines += [f" *   {n}: {_role(a)}" for a, n in zip(kernel.arguments, names, strict=True)]
     lines.append(f" * Scratch: {_scratch(kernel, code)}.")
-    lines.append(" * Re-entrant. An array that is written must not overlap another argument. */")
+    overlap = (
+        "Arguments may overlap"
+        if kernel.may_alias
+        else "An array that is written must not overlap another argument"
+    )
+    lines.append(f" * Re-entrant. {overlap}. */")
     lines.append(f"#define {kernel.name}_SCRATCH_BYTES {code.scratch_bytes}")
     declarations = {
         kernel.name: f"void {kernel.name}({', '.join(parameters) or 'void'});",

@@ -53,6 +53,7 @@ extern "C" {
 #define PPTF_ENTRY_NO_HASH 8u /* The payload is finished by a system linker and has no hash (entries of kind IMAGE). */
 
 #define PPTF_KERNEL_USES_GRID 1u /* Blocks of a grid do different work; other kernels run as one block. */
+#define PPTF_KERNEL_MAY_ALIAS 2u /* Arguments may overlap each other in any way. */
 
 #define PPTF_ARGUMENT_POINTER 0u /* The address of an array. */
 #define PPTF_ARGUMENT_SCALAR 1u /* A value. */

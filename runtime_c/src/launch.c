@@ -150,6 +150,7 @@ static ppt_status check_pair(const launch_call *call, size_t written, size_t oth
 
 static ppt_status check_overlap(const launch_call *call) {
   const ppt_function *function = call->function;
+  if (function->flags & PPTF_KERNEL_MAY_ALIAS) return PPT_OK;
   for (size_t i = 0; i < function->argument_count; i++) {
     if (!(function->arguments[i].access & PPT_WRITES) || call->ranges[i].begin == call->ranges[i].end) continue;
     for (size_t j = 0; j < function->argument_count; j++) {

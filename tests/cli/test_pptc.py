@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pptc as compiler
 from pptc.options import host_target
+from pptc.runtime import PptError
 from tests.cli.conftest import KERNEL, Call
 
 BAD = KERNEL.replace("pto.tadd ins(%a, %b", "pto.tadd ins(%a, %bb")
@@ -420,3 +422,18 @@ def test_no_numpy_in_a_plain_compile(folder: Path) -> None:
     )
     status, *loaded = done.stdout.split()
     assert status == "0" and not {"numpy", "ml_dtypes"} & set(loaded)
+
+
+def test_arguments_that_overlap(call: Call, folder: Path) -> None:
+    """z is x moved by one element: all of x is read before any of z is written, if and only if that was asked for."""
+    assert call("pptc", "-t", "avx2", "--may-alias", "k.pto").status == 0
+    assert call("pptc", "-t", "avx2", "k.pto", "-o", "strict.so").status == 0
+    y = np.arange(50, dtype=np.float32)
+    memory = np.random.default_rng(1).standard_normal(51, np.float32)
+    x, z = memory[:50], memory[1:]
+    wanted = x + y
+    compiler.load("k.so")["add"](x, y, z, 50)
+    assert (z == wanted).all()
+    with pytest.raises(PptError, match="overlaps"):
+        compiler.load("strict.so")["add"](x, y, z, 50)
+    assert "Arguments may overlap." in call("pptc", "--may-alias", "--emit=c-header", "k.pto", "-o", "-").out
