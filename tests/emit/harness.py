@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -97,40 +97,45 @@ def pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 @dataclass(frozen=True)
 class Case:
-    """`body` computes %r from %a, %b, %c; T stands for each element in the lanes of the test."""
+    """`body` computes %r from %a, %b, %c; <T> stands for each element in the lanes of the test."""
 
     name: str
     body: str
     inputs: tuple[str, ...]
     output: str
 
-    def kernel(self, lanes: int) -> str:
-        """A function that runs the body over arrays of a multiple of `lanes` elements."""
-        names = "abc"[: len(self.inputs)]
-        arguments = [f"%p{n}: memref<?x{t}>" for n, t in zip(names, self.inputs, strict=True)]
-        arguments += [f"%out: memref<?x{self.output}>", "%n: index"]
-        loads = [_load(n, t, lanes) for n, t in zip(names, self.inputs, strict=True)]
+    def lines(self, lanes: int, number: int) -> list[str]:
+        """The body in that many lanes, its own names made unique, and the store of its result."""
         body = self.body if lanes == 1 else re.sub(r"constant (-?\d+)", r"constant dense<\1>", self.body)
-        for elem in sorted({*self.inputs, self.output, "i1", "f32", "i32"}, key=len, reverse=True):
+        for elem in NUMPY:
             body = body.replace(f"<{elem}>", lane_type(elem, lanes))
+        body = re.sub(r"%(?![abc]\b)(\w+)", rf"%\1_{number}", body)
         out = lane_type(self.output, lanes)
         store = "memref.store" if lanes == 1 else "vector.store"
         types = f"memref<?x{self.output}>" + ("" if lanes == 1 else f", {out}")
-        lines = [*loads, *body.splitlines(), f"{store} %r, %out[%i] : {types}"]
-        inner = "\n".join(f"      {line.strip()}" for line in lines)
-        return f"""  func.func @{self.symbol(lanes)}({", ".join(arguments)}) {{
+        return [*map(str.strip, body.splitlines()), f"{store} %r_{number}, %out_{number}[%i] : {types}"]
+
+
+def kernel(name: str, cases: Sequence[Case], lanes: int) -> str:
+    """A function that runs cases of the same inputs over arrays of a multiple of `lanes` elements."""
+    inputs = cases[0].inputs
+    names = "abc"[: len(inputs)]
+    arguments = [f"%p{n}: memref<?x{t}>" for n, t in zip(names, inputs, strict=True)]
+    arguments += [f"%out_{number}: memref<?x{case.output}>" for number, case in enumerate(cases)]
+    lines = [_load(n, t, lanes) for n, t in zip(names, inputs, strict=True)]
+    for number, case in enumerate(cases):
+        assert case.inputs == inputs
+        lines += case.lines(lanes, number)
+    inner = "\n".join(f"      {line}" for line in lines)
+    return f"""  func.func @{name}({", ".join(arguments)}, %n: index) {{
     %zero = arith.constant 0 : index
     %step = arith.constant {lanes} : index
     scf.for %i = %zero to %n step %step {{
 {inner}
-    }}
+    }} {{loop.unroll = "off"}}
     return
   }}
 """
-
-    def symbol(self, lanes: int) -> str:
-        """The name of the function."""
-        return f"{self.name}_{lanes}".replace(".", "_")
 
 
 def lane_type(elem: str, lanes: int) -> str:
@@ -146,9 +151,9 @@ def _load(name: str, elem: str, lanes: int) -> str:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases compiled as one module for one target."""
+    """Cases compiled as one module for one target, those of the same inputs as one kernel."""
 
-    cases: tuple[Case, ...]
+    groups: Mapping[tuple[str, ...], tuple[Case, ...]]
     library: ctypes.CDLL
 
     def run(self, case: Case, lanes: int, *inputs: np.ndarray) -> np.ndarray:
@@ -158,23 +163,33 @@ class Suite:
         given = [np.resize(array, padded) for array in inputs]
         for array, elem in zip(given, case.inputs, strict=True):
             assert array.dtype == NUMPY[elem]
-        out = np.zeros(padded, NUMPY[case.output])
-        function = getattr(self.library, case.symbol(lanes))
-        function(*map(pointer, given), pointer(out), ctypes.c_int64(padded))
-        return out[:count]
+        cases = self.groups[case.inputs]
+        outputs = [np.zeros(padded, NUMPY[each.output]) for each in cases]
+        function = getattr(self.library, f"{'_'.join(case.inputs)}_{lanes}")
+        function(*map(pointer, given), *map(pointer, outputs), ctypes.c_int64(padded))
+        return outputs[cases.index(case)][:count]
 
 
 @cache
-def suite(cases: tuple[Case, ...], target: str) -> Suite:
+def suite(cases: tuple[Case, ...], target: str, opt_level: int = 1) -> Suite:
     """The cases at all lane counts of the target; compiled once per test run."""
-    text = "module {\n" + "".join(case.kernel(n) for case in cases for n in widths(target)) + "}\n"
-    return Suite(cases, native(text, target))
+    groups = grouped(cases)
+    text = "".join(kernel(f"{'_'.join(i)}_{n}", g, n) for i, g in groups.items() for n in widths(target))
+    return Suite(groups, native("module {\n" + text + "}\n", target, opt_level))
+
+
+def grouped(cases: Sequence[Case]) -> Mapping[tuple[str, ...], tuple[Case, ...]]:
+    """The cases by their inputs."""
+    groups: dict[tuple[str, ...], tuple[Case, ...]] = {}
+    for case in cases:
+        groups[case.inputs] = (*groups.get(case.inputs, ()), case)
+    return groups
 
 
 # ---------------------------------------------------------------- values and distances
 
 
-def integers(elem: str, count: int = 512, seed: int = 0) -> np.ndarray:
+def integers(elem: str, count: int = 200, seed: int = 0) -> np.ndarray:
     """Edges and random bits of an integer type."""
     kind = NUMPY[elem]
     random = np.random.default_rng(seed)
@@ -196,7 +211,7 @@ def pairs(elem: str, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([left, values]), np.concatenate([right, shuffled])
 
 
-def floats(elem: str, count: int = 2048, seed: int = 0) -> np.ndarray:
+def floats(elem: str, count: int = 1000, seed: int = 0) -> np.ndarray:
     """Edges, random bits over all exponents, and numbers near one of a float type."""
     kind = NUMPY[elem]
     random = np.random.default_rng(seed)

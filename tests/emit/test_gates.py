@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emit.harness import compiled, each, load_machine, widths
+from tests.emit.harness import compiled, each, grouped, kernel, load_machine, widths
 from tests.emit.test_vector import LANES, masked
 
 FORBIDDEN = {
@@ -32,7 +32,8 @@ def code(target: str, tmp: str) -> str:
         if narrow[:2] != "f8":
             body = f"%s = arith.addf %a, %b : <{narrow}>\n%r = arith.maxnumf %s, %a : <{narrow}>"
             cases += each((f"{narrow}_sum",), body, (narrow, narrow), narrow)
-    kernels = "".join(case.kernel(n) for case in cases for n in widths(target))
+    groups = grouped(cases).values()
+    kernels = "".join(kernel(f"k{i}_{n}", group, n) for i, group in enumerate(groups) for n in widths(target))
     masks = "".join(masked(elem, n) for elem in ("i8", "bf16", "f16", "f32") for n in (8, 16))
     section = compiled("module {" + kernels + masks + LANES + "}", load_machine(target))
     path = Path(tmp) / f"{target}.o"

@@ -271,8 +271,8 @@ def test_in_place_use_of_equal_arguments(target):
       }"""
     library = native(text, target)
     x, y = float_pairs("f32")
-    x, y = x[:2048].copy(), y[:2048].copy()
+    x, y = x[:1024].copy(), y[:1024].copy()
     before = x.copy(), y.copy()
-    library.swap(pointer(x), pointer(y), pointer(x), pointer(y), ctypes.c_int64(2048))
+    library.swap(pointer(x), pointer(y), pointer(x), pointer(y), ctypes.c_int64(1024))
     assert_same(x, before[1])
     assert_same(y, before[0])
