@@ -41,7 +41,9 @@ def files(draw: st.DrawFn) -> FatFile:
         arguments = draw(st.lists(ARGUMENTS, max_size=4))
         number = st.integers(0, max(0, len(arguments) - 1))
         pairs = draw(st.lists(st.tuples(number, number), max_size=2)) if arguments else []
-        kernels.append(KernelSignature(name, tuple(arguments), draw(st.booleans()), tuple(pairs)))
+        kernels.append(
+            KernelSignature(name, tuple(arguments), draw(st.booleans()), tuple(pairs), draw(st.booleans()))
+        )
     return FatFile(tuple(kernels), tuple(draw(st.lists(entries(names), max_size=3))))
 
 
