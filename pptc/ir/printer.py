@@ -5,6 +5,7 @@ Value names come from their hints and are made unique among the names in sight; 
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 
 from pptc.diag import UserLocation
@@ -165,6 +166,15 @@ def _location(location: UserLocation) -> str:
     return f"{name}:{location.line}:{location.column}" if location.line else name
 
 
+_FOREIGN = re.compile(r"[^\w$.\-]", re.ASCII)
+
+
+def _clean(hint: str) -> str:
+    """A hint as an SSA name: other characters become `_`, and only numbers begin with a digit."""
+    name = _FOREIGN.sub("_", hint)
+    return f"_{name}" if name[0].isdigit() and not name.isdigit() else name
+
+
 class _Names:
     """Names in sight, as nested scopes; a name is free again behind the region that made it."""
 
@@ -200,7 +210,7 @@ class _Names:
         known = self.texts.get(value)
         if known is not None:
             return known
-        name = self._free(value.name) if value.name else self._next_number()
+        name = self._free(_clean(value.name)) if value.name else self._next_number()
         self.used.add(name)
         self.scopes[-1].append(name)
         text = self.texts[value] = f"%{name}"
@@ -209,6 +219,8 @@ class _Names:
     def _free(self, hint: str) -> str:
         if hint not in self.used:
             return hint
+        if hint.isdigit():
+            return self._next_number()
         count = 0
         while f"{hint}_{count}" in self.used:
             count += 1

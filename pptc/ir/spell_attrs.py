@@ -64,8 +64,8 @@ _DOTTED = re.compile(r"#pto\.([a-z_][\w.]*)\s*<\s*([^<>=]*?)\s*>")
 _SPACED = re.compile(r"#pto<\s*([a-z_]\w*)\s+(\w+)\s*>")
 _DIMENSION = re.compile(r"#core\.dim<(.*)>", re.DOTALL)
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})')
-_BARE_KEY = re.compile(r"[A-Za-z_][\w$.]*")
-_BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*")
+_BARE_KEY = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
+_BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 _ESCAPES = MappingProxyType({"n": "\n", "t": "\t", '"': '"', "\\": "\\"})
 
 

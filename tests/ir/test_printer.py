@@ -217,7 +217,18 @@ def test_names_are_kept_and_made_unique() -> None:
         block.append(op)
     lines = print_module(function(block)).split("\n")
     assert lines[0].startswith("func.func @f(%x: i32, %x_0: i32) {")
-    assert [line.split(" = ")[0].strip() for line in lines[1:5]] == ["%x_1", "%0", "%0_0", "%1"]
+    assert [line.split(" = ")[0].strip() for line in lines[1:5]] == ["%x_1", "%0", "%1", "%2"]
+
+
+def test_hints_that_are_no_names() -> None:
+    block = Block((I32,))
+    for hint in ("größe", "layer/weight", "2d", "17"):
+        op = Op(OPS["arith.addi"], (block.args[0],) * 2, (I32,))
+        op.result.name = hint
+        block.append(op)
+    again = reread(module(function(block)))
+    names = [op.result.name for op in again.body.first.body]  # type: ignore[union-attr]
+    assert names == ["gr__e", "layer_weight", "_2d", "17"]
 
 
 def test_names_are_free_again_behind_their_region() -> None:
