@@ -1,4 +1,5 @@
 # Everything runs in .venv, which the first target that needs it makes. `make help` lists the targets.
+# Looked for whenever it is named: `make` may have installed it a moment ago.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
@@ -14,6 +15,15 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+
+# $(call need,COMMAND:PACKAGE ...) installs the packages of the commands that are not there, or says how to.
+define need
+@missing=; for pair in $(1); do \
+  command -v $${pair%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
+[ -z "$$missing" ] && exit 0; \
+if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy --no-install-recommends $$missing; \
+else echo "missing: sudo apt-get install -y$$missing" >&2; exit 1; fi
+endef
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,14 +51,12 @@ bench: $(BENCH) ## the benchmarks against the peers of the bench extra
 	python -m bench.gemm
 	python -m bench.softmax
 
-deps: ## install the Debian packages that are missing (as root), or say which
-	@missing=; for pair in gcc:gcc g++:g++ make:make git:git groff:groff-base; do \
-	  command -v $${pair%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
-	echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || missing="$$missing libc6-dev"; \
-	[ -n "$(PYTHON)" ] || missing="$$missing python3-venv"; \
-	[ -z "$$missing" ] && exit 0; \
-	if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy --no-install-recommends $$missing; \
-	else echo "missing: sudo apt-get install -y$$missing" >&2; exit 1; fi
+deps: toolchain ## install the Debian packages that are missing (as root), or say which
+	$(call need,g++:g++ git:git groff:groff-base)
+
+toolchain:
+	$(call need,gcc:gcc $(if $(PYTHON),,missing:python3-venv) \
+	  $(shell gcc -include stdio.h -fsyntax-only -x c /dev/null 2>/dev/null || echo missing:libc6-dev))
 
 man: $(BUILT) ## rewrite the man pages that are tables
 	python man/generate.py
@@ -59,8 +67,7 @@ clean: ## remove what was built; the environment stays
 distclean: clean ## remove the environment too
 	rm -rf .venv
 
-$(PACKAGES): pyproject.toml
-	@[ -n "$(PYTHON)" ] || { echo "python 3.11 or newer with venv is needed: apt-get install python3-venv" >&2; exit 1; }
+$(PACKAGES): pyproject.toml | toolchain
 	$(PYTHON) -m venv .venv
 	@python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*p["dependencies"], *p["optional-dependencies"]["test"], sep="\n")' > .venv/requirements.txt
@@ -79,5 +86,5 @@ build/asan/build.ninja: $(PACKAGES) runtime_c/CMakeLists.txt
 	cmake -S runtime_c -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPPTRT_TESTS=ON \
 	  -DPPTRT_SANITIZE=ON -DPPTRT_WERROR=ON
 
-.PHONY: help man demo test matrix lint c-test bench deps clean distclean
+.PHONY: help man toolchain demo test matrix lint c-test bench deps clean distclean
 .DELETE_ON_ERROR:
