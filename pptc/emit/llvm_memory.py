@@ -161,6 +161,28 @@ _REDUCTIONS: Mapping[str, str] = MappingProxyType(
 _FLOAT_STARTS: Mapping[str, tuple[str, float]] = MappingProxyType(
     {"add": ("fadd", -0.0), "mul": ("fmul", 1.0)}
 )
+_HALVED: Mapping[str, str] = MappingProxyType({"maximumf": "maximum", "minimumf": "minimum"})
+"""Reductions of which LLVM combines the last lanes one by one, at many instructions each."""
+
+
+def _halved(e: FunctionEmitter, vector: Llvm, stem: str) -> Llvm:
+    """The upper half onto the lower one until one lane is left; vectors below four lanes keep their width."""
+    lanes = vector.type.count
+    while lanes > 1:
+        lanes //= 2
+        width = max(lanes, min(4, vector.type.count))
+        lower, upper = _lane_range(e, vector, 0, width), _lane_range(e, vector, lanes, width)
+        vector = e.intrinsic(stem, [lower, upper], lower.type, (lower.type,))
+    return e.builder.extract_element(vector, int_constant(0, I32))
+
+
+def _lane_range(e: FunctionEmitter, vector: Llvm, start: int, width: int) -> Llvm:
+    """Lanes from `start` on, turned round at the end."""
+    count = vector.type.count
+    if start == 0 and width == count:
+        return vector
+    numbers = [int_constant((start + lane) % count, I32) for lane in range(width)]
+    return e.builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(I32, width), numbers))
 
 
 def _reduction(e: FunctionEmitter, op: Op) -> Llvm:
@@ -171,6 +193,8 @@ def _reduction(e: FunctionEmitter, op: Op) -> Llvm:
         stem, start = _FLOAT_STARTS[kind]
         arguments = [float_constant(encode(start, elem), elem), vector]
         return e.intrinsic(f"vector.reduce.{stem}", arguments, to, (vector.type,), fastmath=("reassoc",))
+    if kind in _HALVED and vector.type.count & (vector.type.count - 1) == 0:
+        return _halved(e, vector, _HALVED[kind])
     stem = _REDUCTIONS.get(kind, kind)
     return e.intrinsic(f"vector.reduce.{stem}", [vector], to, (vector.type,))
 

@@ -128,11 +128,15 @@ def test_reductions(target, elem):
 def test_maximum_keeps_a_nan_and_narrow_sums_round_once(target):
     text = reduction("maximumf", "f32", 16) + reduction("add", "bf16", 16)
     library = native("module {" + text + "}", target)
-    x = np.arange(16, dtype="f4")
-    x[9] = np.nan
     y = np.zeros(1, "f4")
-    library.maximumf_f32_16(pointer(x), pointer(y))
-    assert np.isnan(y[0])
+    for place in range(16):
+        x = np.full(16, -0.0, "f4")
+        x[place] = 0.0
+        library.maximumf_f32_16(pointer(x), pointer(y))
+        assert not np.signbit(y[0])
+        x[place] = np.nan
+        library.maximumf_f32_16(pointer(x), pointer(y))
+        assert np.isnan(y[0])
     narrow = np.full(16, 1.0078125).astype(NUMPY["bf16"])
     z = np.zeros(1, NUMPY["bf16"])
     library.add_bf16_16(pointer(narrow), pointer(z))
