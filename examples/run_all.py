@@ -18,11 +18,18 @@ from examples.matmul_silu.case import EXAMPLE as MATMUL_SILU
 from examples.rmsnorm.case import EXAMPLE as RMSNORM
 from examples.softmax.case import EXAMPLE as SOFTMAX
 from examples.vadd.case import EXAMPLE as VADD
+from pptc.options import host_features, load_machine
+from pptc.options.host import CPUINFO
 
 EXAMPLES: tuple[Example, ...] = (VADD, SOFTMAX, RMSNORM, MATMUL_SILU)
 TARGETS = ("x86-64", "avx2", "avx512")
 ROWS = (0, 1, 7, 64, 1000)
 HERE = Path(__file__).parent
+
+
+def runs_here(target: str) -> bool:
+    """Whether this machine has all that the target's code needs."""
+    return host_features(CPUINFO.read_text()).issuperset(load_machine(target).requires)
 
 
 def pptc_command(*arguments: str | Path) -> None:
@@ -69,9 +76,8 @@ def _last_line(command: list[str | Path]) -> str:
 def main() -> None:
     """Run everything; ends with an exception where something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--targets", default=",".join(TARGETS), help="comma-separated targets (default: %(default)s)"
-    )
+    default = ",".join(filter(runs_here, TARGETS))
+    parser.add_argument("--targets", default=default, help="comma-separated targets (default: %(default)s)")
     targets = parser.parse_args().targets.split(",")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
