@@ -133,11 +133,11 @@ def parse_number(text: str, type: Type | None, start: int = 0) -> Attr:
             raise SyntaxFault("P0009", f"`{text}` is not a number", 0, len(text))
         if isinstance(type, ScalarType) and (type.is_float or "." in text):
             if not type.is_float:
-                raise SyntaxFault("P0009", f"{text} is not an integer, but {type.name} is", 0, len(text))
+                raise SyntaxFault("P0009", f"{text} is not an integer, as {type.name} needs", 0, len(text))
             if "." not in text and not text.startswith("0x"):
                 hint = f"write {text}.0"
                 raise SyntaxFault(
-                    "P0009", f"{text} is an integer, but {type.name} is a float", 0, len(text), hint
+                    "P0009", f"{text} is an integer, not a float as {type.name} needs", 0, len(text), hint
                 )
             return parse_float(text, type)
         if type is None and "." in text:
@@ -167,9 +167,9 @@ def _read_word(node: Node, names: Names) -> Attr:
         return node.text == "true"
     if node.text == "unit":
         return UNIT
-    raise SyntaxFault(
-        "P0006", f"`{node.text}` is not an attribute", node.start, node.end, "strings stand in quotes"
-    )
+    special = node.text.lower() in ("inf", "nan")
+    hint = "such floats are written by their bits: 0x7F800000 : f32" if special else "strings stand in quotes"
+    raise SyntaxFault("P0006", f"`{node.text}` is not an attribute", node.start, node.end, hint)
 
 
 def _read_hash(node: Node, names: Names) -> Attr:

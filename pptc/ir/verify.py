@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from pptc.diag import Diagnostic, Note, Sink, Span
+from pptc.diag import Diagnostic, Note, Sink, Span, UserLocation
 from pptc.ir.attrs import (
     UNIT,
     ArrayAttr,
@@ -90,7 +90,7 @@ class _Verifier:
                     notes = (Note("first defined here", first[name].span),)
                     span = _find(op, rf"@{re.escape(str(name))}(?![\w$.])", 0)
                     message = f"@{name} is defined twice in the module"
-                    self.sink.report(Diagnostic("P0104", message, span, None, notes, op.loc))
+                    self.sink.report(Diagnostic("P0104", message, span, None, notes, _user_line(op)))
 
     def _hide(self, values: Sequence[Value]) -> None:
         for value in values:
@@ -101,14 +101,19 @@ class _Verifier:
         notes = (Note("defined here", value.op.span),) if value.op else ()
         span = _operand_span(op, index)
         message = f"{name} is used by {op.name}, but its definition does not come first on every way"
-        self.sink.report(Diagnostic("P0217", message, span, None, notes, op.loc))
+        self.sink.report(Diagnostic("P0217", message, span, None, notes, _user_line(op)))
 
     def _report(self, op: Op, problem: Problem) -> None:
         op = problem.where or op
         span = op.span
         if problem.operand is not None:
             span = _problem_span(op, problem.operand)
-        self.sink.error(problem.code, problem.message, span, hint=problem.hint, location=op.loc)
+        self.sink.error(problem.code, problem.message, span, hint=problem.hint, location=_user_line(op))
+
+
+def _user_line(op: Op) -> UserLocation | None:
+    """The line that the user really wrote; a location that is only a name has none."""
+    return op.loc if op.loc is not None and op.loc.line else None
 
 
 def _values(block: Block) -> Iterator[Value]:
