@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -66,6 +65,8 @@ def _crashed(crash: Crash, module: Op, machine: Machine, options: EmitOptions) -
 
 
 def _write_reproducer(module: Op, machine: Machine, options: EmitOptions) -> str:
+    import tempfile
+
     from pptc.ir.printer import print_module
 
     if options.reproducer:

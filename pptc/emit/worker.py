@@ -7,7 +7,6 @@ import os
 import pickle
 import selectors
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -37,31 +36,44 @@ class Outcome(Generic[T]):
 
 @dataclass(slots=True)
 class _Child:
+    """A running child; `streams` are the reading ends of its pipes: the pickled outcome, and its stderr."""
+
     index: int
     process: int
-    results: int  # the reading end of its pipe
-    stderr: Any
-    received: bytearray = field(default_factory=bytearray)
+    streams: tuple[int, int]
+    received: dict[int, bytearray] = field(default_factory=dict)
+    open: int = 2
 
 
 def run_jobs(jobs: Sequence[Callable[[], T]], workers: int = 1) -> list[Outcome[T]]:
     """Run every job in a child of its own, at most `workers` at a time. What a job returns must pickle."""
     outcomes: list[Outcome[T]] = [Outcome()] * len(jobs)
     waiting = list(enumerate(jobs))
+    running = 0
     with selectors.DefaultSelector() as selector:
-        while waiting or selector.get_map():
-            while waiting and len(selector.get_map()) < max(1, workers):
-                index, job = waiting.pop(0)
-                child = _start(index, job)
-                selector.register(child.results, selectors.EVENT_READ, child)
+        while waiting or running:
+            while waiting and running < max(1, workers):
+                child = _start(*waiting.pop(0))
+                running += 1
+                for stream in child.streams:
+                    selector.register(stream, selectors.EVENT_READ, child)
             for key, _ in selector.select():
                 child = key.data
-                chunk = os.read(child.results, 1 << 20)
-                child.received += chunk
-                if not chunk:
-                    selector.unregister(child.results)
+                if not _receive(child, key.fd):
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    child.open -= 1
+                    running -= child.open == 0
+                if not child.open:
                     outcomes[child.index] = _finish(child)
     return outcomes
+
+
+def _receive(child: _Child, stream: int) -> bool:
+    """Read what has come; False at the end."""
+    chunk = os.read(stream, 1 << 20)
+    child.received.setdefault(stream, bytearray()).extend(chunk)
+    return bool(chunk)
 
 
 def value_of(outcome: Outcome[T]) -> T:
@@ -76,18 +88,17 @@ def value_of(outcome: Outcome[T]) -> T:
 
 
 def _start(index: int, job: Callable[[], object]) -> _Child:
-    reading, writing = os.pipe()
-    stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _finish)
+    (result, result_end), (words, words_end) = os.pipe(), os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     process = os.fork()
     if process == 0:
         faulthandler.disable()  # the parent tells of a crash
-        os.close(reading)
-        os.dup2(stderr.fileno(), 2)
-        _run_and_exit(job, writing)
-    os.close(writing)
-    return _Child(index, process, reading, stderr)
+        os.dup2(words_end, 2)
+        _run_and_exit(job, result_end)
+    os.close(result_end)
+    os.close(words_end)
+    return _Child(index, process, (result, words))
 
 
 def _run_and_exit(job: Callable[[], object], writing: int) -> None:
@@ -108,14 +119,11 @@ def _run_and_exit(job: Callable[[], object], writing: int) -> None:
 
 
 def _finish(child: _Child) -> Outcome[Any]:
-    os.close(child.results)
     _, status = os.waitpid(child.process, 0)
-    with child.stderr:
-        child.stderr.seek(0)
-        stderr = child.stderr.read().decode("utf-8", "replace")
+    result, words = (bytes(child.received[stream]) for stream in child.streams)
     code = os.waitstatus_to_exitcode(status)
-    if code == 0 and child.received:
-        outcome: Outcome[Any] = pickle.loads(bytes(child.received))
+    if code == 0 and result:
+        outcome: Outcome[Any] = pickle.loads(result)
         return outcome
     ended = f"signal {-code}" if code < 0 else f"exit status {code}"
-    return Outcome(crash=Crash(ended, stderr))
+    return Outcome(crash=Crash(ended, words.decode("utf-8", "replace")))
