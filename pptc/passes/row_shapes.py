@@ -94,7 +94,7 @@ class _Run:
             return None
         if self._lies(use.value):
             return Form(extents[1], 1, {use.index: "lying"})
-        role = _standing_role(tile_type(use.value))
+        role = _standing_role(use.value)
         return Form(*extents, {use.index: role}) if role in ("row", "standing") else None
 
     def map(self, op: Op) -> Form | None:
@@ -139,7 +139,7 @@ class _Run:
         meaning = op.definition.meaning
         assert isinstance(meaning, RowReduce)
         extents = extents_of(op.operand(meaning.source))
-        roles = {use.index: _standing_role(tile_type(use.value)) for use in uses(op)}
+        roles = {use.index: _standing_role(use.value) for use in uses(op)}
         if extents is None or not all(role in ("row", "standing") for role in roles.values()):
             return None
         return Form(*extents, {index: role for index, role in roles.items() if role is not None})
@@ -162,13 +162,14 @@ def _stands_somewhere(root: Value) -> bool:
     )
 
 
-def _standing_role(type: TileType) -> Role | None:
+def _standing_role(tile: Value) -> Role | None:
     """What a tile whose rows are the run's rows is to them; None when its rows are scattered."""
+    type = tile_type(tile)
     if type.is_boxed:
         return "boxed"
     if type.cols == 1:
         return "standing"
-    return "row" if type.blayout == "row_major" else None
+    return "row" if type.blayout == "row_major" and is_direct(tile) else None
 
 
 def _standing_map(op: Op, target: Value, spreads: Mapping[str, Spread]) -> Form | None:
@@ -178,7 +179,7 @@ def _standing_map(op: Op, target: Value, spreads: Mapping[str, Spread]) -> Form 
         if not isinstance(use.value.type, TileType):
             continue
         spread = spreads.get(use.declared.name, Spread.FULL)
-        role = "spread" if spread is Spread.COLUMN else _standing_role(tile_type(use.value))
+        role = "spread" if spread is Spread.COLUMN else _standing_role(use.value)
         if role is None or (role == "boxed" and not _is_row_move(op)):
             return None
         roles[use.index] = role
