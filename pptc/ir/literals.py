@@ -7,10 +7,11 @@ import re
 import struct
 from types import MappingProxyType
 
-from pptc.ir.attrs import FloatAttr
+from pptc.ir.attrs import FloatAttr, IntAttr
 from pptc.ir.integers import wrap
-from pptc.ir.syntax import SyntaxFault
-from pptc.ir.types import F8E4M3FN, F16, F32, F64, ScalarType
+from pptc.ir.spell import print_type
+from pptc.ir.syntax import MUTE, SyntaxFault
+from pptc.ir.types import F8E4M3FN, F16, F32, F64, I1, POISON, ScalarType, Type
 
 _MANTISSA = MappingProxyType({"f16": 10, "bf16": 7, "f32": 23, "f64": 52, "f8E4M3FN": 3, "f8E5M2": 2})
 _PACK = MappingProxyType({F16: ("<e", "<H"), F32: ("<f", "<I"), F64: ("<d", "<Q")})
@@ -131,3 +132,32 @@ def _with_point(text: str) -> str:
     """`1e-07` has no point, which the language wants."""
     digits, mark, exponent = text.partition("e")
     return text if "." in digits else f"{digits}.0{mark}{exponent}"
+
+
+def parse_number(text: str, type: Type | None, start: int = 0) -> IntAttr | FloatAttr | bool:
+    """The literal that stands at `start`, of a type; without one an integer stays untyped and a float is f64."""
+    try:
+        if not is_number(text):
+            raise SyntaxFault("P0009", f"`{text}` is not a number", 0, len(text))
+        if type is None:
+            return parse_float(text, F64) if "." in text else IntAttr(parse_integer(text, None))
+        if not isinstance(type, ScalarType):
+            code = MUTE if type == POISON else "P0009"
+            raise SyntaxFault(code, f"a number cannot have the type {print_type(type)}", 0, len(text))
+        return _float_of(text, type) if type.is_float else _integer_of(text, type)
+    except SyntaxFault as fault:
+        raise fault.moved(start) from None
+
+
+def _float_of(text: str, type: ScalarType) -> FloatAttr:
+    if "." not in text and not text.startswith("0x"):
+        message = f"{text} is an integer, not a float as {type.name} needs"
+        raise SyntaxFault("P0009", message, 0, len(text), f"write {text}.0")
+    return parse_float(text, type)
+
+
+def _integer_of(text: str, type: ScalarType) -> IntAttr | bool:
+    if "." in text:
+        raise SyntaxFault("P0009", f"{text} is not an integer, as {type.name} needs", 0, len(text))
+    value = parse_integer(text, type)
+    return bool(value) if type == I1 else IntAttr(value, type)

@@ -10,11 +10,11 @@ from pptc.ir.attrs import UNIT, Attr, DimAttr, EnumAttr, FloatAttr, IntAttr, Lis
 from pptc.ir.core import Op
 from pptc.ir.forms.contract import Draft, Reader, Writer
 from pptc.ir.forms.plain import Plain
+from pptc.ir.literals import parse_number
 from pptc.ir.opdef import Attribute, OpDef
 from pptc.ir.spell_attrs import (
     parse_attribute,
     parse_dictionary,
-    parse_number,
     parse_string,
     parse_symbol,
     print_attribute,

@@ -13,10 +13,7 @@ from pptc.ir.forms.control import For, If, Successors, Switch, While
 from pptc.ir.forms.functions import Function, SymbolName
 from pptc.ir.forms.plain import Plain
 from pptc.ir.opdef import OpDef
-from pptc.ir.spell_attrs import (
-    parse_dense,
-    print_dense,
-)
+from pptc.ir.spell_dense import parse_dense, print_dense
 from pptc.ir.syntax import Cursor
 
 
