@@ -63,3 +63,12 @@ def test_example_prints_and_parses_again(example: Example) -> None:
 def test_host_programs(tmp_path: Path) -> None:
     lines = dict(hosts(tmp_path))
     assert len(lines) == 3 and all(lines.values())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_tile_level_dump_gives_the_bytes_of_the_whole_run(example: Example, tmp_path: Path) -> None:
+    whole, tiled, again = (str(tmp_path / name) for name in ("whole.o", "tiled.pto", "again.o"))
+    assert main(["-t", "avx512", "-c", str(example.path), "-o", whole]) == 0
+    assert main(["-t", "avx512", "--compile-to=tiled", str(example.path), "-o", tiled]) == 0
+    assert main(["-t", "avx512", "-c", tiled, "-o", again]) == 0
+    assert Path(again).read_bytes() == Path(whole).read_bytes()

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pptc.ir.analysis import ancestor_in, comes_before, constant_of, is_inside, uses
+from pptc.ir.attrs import ArrayAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.opdef import Map, RowReduce
 from pptc.ir.ranges import Ranges, linear, same_value
 from pptc.ir.spmd import GRID_OPS, spmd_role
-from pptc.ir.types import PtrType, TileType
+from pptc.ir.types import I64, PtrType, TileType
+
+IN_PLACE = "tile.in_place"
+"""Array of (written, read) argument numbers in pairs, on func.func: proven before a pass took the rows apart."""
 
 _FRAMES = ("func.func", "builtin.module")
 _TILE_OPS = ("pto.alloc_tile", "pto.tload", "pto.tstore")
@@ -31,7 +35,20 @@ class Transfer:
 
 
 def in_place_pairs(function: Op) -> tuple[tuple[int, int], ...]:
-    """(written, read) numbers of arguments that may be one array."""
+    """(written, read) numbers of arguments that may be one array: proven now, or remembered from an earlier form."""
+    known = function.attributes.get(IN_PLACE)
+    if isinstance(known, ArrayAttr):
+        return tuple(zip(known.values[::2], known.values[1::2], strict=False))
+    return _proven(function)
+
+
+def remember(function: Op, pairs: tuple[tuple[int, int], ...]) -> None:
+    """Write the pairs on the function, whose new form no longer shows them."""
+    if pairs:
+        function.attributes[IN_PLACE] = ArrayAttr(I64, tuple(number for pair in pairs for number in pair))
+
+
+def _proven(function: Op) -> tuple[tuple[int, int], ...]:
     arguments = function.body.args
     if not all(_is_row_wise(op) for op in function.walk()):
         return ()
