@@ -18,7 +18,7 @@ from pptc.ir.spmd import GRID_OPS, spmd_role
 from pptc.ir.types import I64, PtrType, TileType
 
 IN_PLACE = "tile.in_place"
-"""Array of (written, read) argument numbers in pairs, on func.func: proven before a pass took the rows apart."""
+"""Array of (written, read) argument numbers in pairs, on func.func: proven before passes took the rows apart."""
 
 _FRAMES = ("func.func", "builtin.module")
 _TILE_OPS = ("pto.alloc_tile", "pto.tload", "pto.tstore")
@@ -42,10 +42,14 @@ def in_place_pairs(function: Op) -> tuple[tuple[int, int], ...]:
     return _proven(function)
 
 
-def remember(function: Op, pairs: tuple[tuple[int, int], ...]) -> None:
-    """Write the pairs on the function, whose new form no longer shows them."""
+def remember_in_place(function: Op) -> bool:
+    """Write the pairs on the function, before passes give it a form that no longer shows them; whether any is new."""
+    if IN_PLACE in function.attributes:
+        return False
+    pairs = _proven(function)
     if pairs:
         function.attributes[IN_PLACE] = ArrayAttr(I64, tuple(number for pair in pairs for number in pair))
+    return bool(pairs)
 
 
 def _proven(function: Op) -> tuple[tuple[int, int], ...]:

@@ -15,6 +15,7 @@ from pptc.ir.analysis import Use, ancestor_in, constant_of, dominates, handle_so
 from pptc.ir.attrs import UNIT, Attr
 from pptc.ir.builder import Builder
 from pptc.ir.core import Block, Op, Value, functions
+from pptc.ir.in_place import remember_in_place
 from pptc.ir.ranges import Ranges
 from pptc.ir.rewrite import clone
 from pptc.ir.types import TileType
@@ -53,7 +54,7 @@ class PromoteTiles(Pass):
                 Remark(self.name, f"tiles stay at their addresses: {obstacle}", function.span)
             )
             return False
-        changed = split_handles(function)
+        changed = remember_in_place(function) | split_handles(function)
         webs = [web for web in TileValues(function, Ranges()).webs() if not _is_single_owner(web)]
         unread = [web for web in webs if web.pinned is None and _is_optional_scratch(web)]
         for web in webs:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pptc.ir.core import Block, Op, functions
-from pptc.ir.in_place import in_place_pairs, remember
 from pptc.passes.base import Pass, PassContext
 from pptc.passes.homes import STRIP
 from pptc.passes.row_groups import groups_of
@@ -29,11 +28,9 @@ class StripRows(Pass):
         """Apply the pass to every block."""
         changed = False
         for function in functions(module):
-            proven = in_place_pairs(function)
             for block in _blocks(function):
                 for group in groups_of(block):
                     emit(group)
-                    remember(function, proven)
                     changed = True
         return changed
 
