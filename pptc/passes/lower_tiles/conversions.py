@@ -44,9 +44,12 @@ def _to_integer(lanes: Lanes, a: Lane, to: ScalarType, rounding: str, saturate: 
     if saturate:
         return lanes.cast("arith.fptoui" if to.kind == "uint" else "arith.fptosi", whole, to)
     period = 2.0**to.bits
-    turns = lanes.cast("math.floor", lanes.mul(whole, lanes.const(1 / period, a)), a.type)
-    rest = lanes.sub(whole, lanes.mul(turns, lanes.const(period, a)))
-    return lanes.cast("arith.fptoui", rest, to)
+    turns = lanes.cast("math.trunc", lanes.mul(whole, lanes.const(1 / period, a)), a.type)
+    rest = lanes.sub(
+        whole, lanes.mul(turns, lanes.const(period, a))
+    )  # exact: of the same sign and fewer bits
+    size = lanes.cast("arith.fptoui", lanes.abs(rest), to)
+    return lanes.select(lanes.compare("lt", rest, lanes.const(0.0, a)), lanes.neg(size), size)
 
 
 def _integral(lanes: Lanes, a: Lane, rounding: str) -> Lane:
@@ -129,15 +132,26 @@ def _from_integer(lanes: Lanes, a: Lane, to: ScalarType, rounding: str) -> Lane:
         )
 
     wide = _between_integers(lanes, a, whole, False)
-    bits = _directed(lanes, wide, lanes.reinterpret(near.value, _BITS[to]), value, rounding)
+    limit = lanes.const(2.0 ** (64 if unsigned else 63), near)
+    too_large = lanes.compare("ge", near, limit)  # `value` would clamp it to the largest integer
+    bits = _directed(lanes, wide, lanes.reinterpret(near.value, _BITS[to]), value, rounding, too_large)
     return lanes.cast("arith.bitcast", bits, to)
 
 
-def _directed(lanes: Lanes, a: Lane, near: Lane, value: Callable[[Lane], Lane], rounding: str) -> Lane:
+def _directed(
+    lanes: Lanes,
+    a: Lane,
+    near: Lane,
+    value: Callable[[Lane], Lane],
+    rounding: str,
+    known_above: Lane | None = None,
+) -> Lane:
     """Bits of `a` rounded by a directed mode or to nearest away, from its nearest-even bits `near`."""
     negative = lanes.compare("lt", a, lanes.const(0, a))
     back, one = value(near), lanes.const(1, near)
     above, below = lanes.compare("gt", back, a), lanes.compare("lt", back, a)
+    if known_above is not None:
+        above = lanes.bit_or(above, known_above)
     too_large = lanes.select(negative, below, above)
     down = lanes.select(too_large, lanes.sub(near, one), near)
     inexact = lanes.bit_or(above, below)

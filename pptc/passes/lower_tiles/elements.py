@@ -6,16 +6,20 @@ Nothing is fused and nothing assumed about layouts, which makes this form the in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pptc.ir.core import Op, Value
-from pptc.ir.opdef import ColumnReduce, Contract, Spread
+from pptc.ir.core import Value
+from pptc.ir.opdef import Spread
 from pptc.ir.scalars import compute_type
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
 from pptc.passes.lower_tiles.places import Line, Place
-from pptc.passes.lower_tiles.steps import Source, Step, shape_of
+from pptc.passes.lower_tiles.steps import Source, Step
 from pptc.passes.lower_tiles.tiles import Tile
+
+if TYPE_CHECKING:
+    from pptc.passes.lower_tiles.contraction import Operands
 
 
 def lower_step(frame: Frame, step: Step) -> None:
@@ -83,39 +87,10 @@ def _reduced(frame: Frame, step: Step, reader: _Reader) -> Lane:
     return Lane(total, type)
 
 
-def lower_column_reduction(frame: Frame, op: Op, meaning: ColumnReduce, width: int = 1) -> None:
-    """Columns combined `width` at a time, the rows in order. `width` divides what both places have side by side."""
-    code, lanes = frame.code, Lanes(frame.code, width)
-    source, target = (frame.tiles[op.operand(name)] for name in (meaning.source, meaning.destination))
-    rows, columns = shape_of(frame, source)
-    type = compute_type(source.elem)
-    place, out = source.locate(), target.locate().line(code, 0)
-
-    def column(c: Index, _: list[Value]) -> None:
-        def row(r: Index, carried: list[Value]) -> Sequence[Value]:
-            x = lanes.load(*place.line(code, r).at(code, c), source.elem)
-            combined = meaning.combine(lanes, Lane(carried[0], type), x)
-            return [combined.value]
-
-        start = lanes.constant(meaning.identity(type), type)
-        (total,) = code.loop(0, rows, 1, row, [start.value])
-        lanes.store(Lane(total, type), *out.at(code, c), target.elem)
-
-    if width == 1:
-        code.loop(0, columns, 1, column)
-        return
-    code.loop(0, code.floor(columns, width), width, column)
-    lanes = Lanes(code, 1)
-    code.loop(code.floor(columns, width), columns, 1, column)
-
-
-def lower_contraction(frame: Frame, op: Op, meaning: Contract) -> None:
+def lower_contraction(frame: Frame, product: Operands) -> None:
     """Every element of the product as one chain of multiply-adds along k."""
-    code, lanes = frame.code, Lanes(frame.code, 1)
-    lhs, rhs, target = (frame.tiles[op.operand(n)] for n in (meaning.lhs, meaning.rhs, meaning.destination))
-    start = frame.tiles[op.operand(meaning.start)] if meaning.start else None
-    bias = frame.tiles[op.operand(meaning.bias)] if meaning.bias else None
-    (rows, columns), (_, depth) = target.extents(), lhs.extents()
+    code, lanes, target = frame.code, Lanes(frame.code, 1), product.target
+    (rows, columns), (_, depth) = target.extents(), product.left.extents()
     type = compute_type(target.elem)
 
     def read(tile: Tile, row: Index, column: Index) -> Lane:
@@ -124,13 +99,14 @@ def lower_contraction(frame: Frame, op: Op, meaning: Contract) -> None:
 
     def element(r: Index, c: Index) -> None:
         def inner(k: Index, carried: list[Value]) -> Sequence[Value]:
-            return [lanes.fma(read(lhs, r, k), read(rhs, k, c), Lane(carried[0], type)).value]
+            factors = read(product.left, r, k), read(product.right, k, c)
+            return [lanes.fma(*factors, Lane(carried[0], type)).value]
 
-        first = read(start, r, c) if start else lanes.constant(0, type)
+        first = read(product.start, r, c) if product.start else lanes.constant(0, type)
         (total,) = code.loop(0, depth, 1, inner, [first.value])
         result = Lane(total, type)
-        if bias is not None:
-            result = lanes.add(result, read(bias, 0, c))
+        if product.bias is not None:
+            result = lanes.add(result, read(product.bias, 0, c))
         lanes.store(result, *target.locate().line(code, r).at(code, c), target.elem)
 
     code.loop(0, rows, 1, lambda r, _: code.loop(0, columns, 1, lambda c, _: element(r, c)))

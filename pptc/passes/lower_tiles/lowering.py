@@ -18,9 +18,12 @@ from pptc.passes.base import Pass, PassContext
 from pptc.passes.homes import SCRATCH_BYTES, SPACE_OFFSETS, STRIP
 from pptc.passes.lower_tiles import elements, matrix, packing, rows
 from pptc.passes.lower_tiles.code import Code
+from pptc.passes.lower_tiles.column_reductions import lower_column_reduction
+from pptc.passes.lower_tiles.contraction import operands_of
 from pptc.passes.lower_tiles.control import carry_constant, carry_over, function_type
 from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
 from pptc.passes.lower_tiles.handles import lower_handle
+from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.single_elements import SINGLE_ELEMENTS
 from pptc.passes.lower_tiles.steps import Step, step_of
@@ -103,7 +106,7 @@ def _lower_op(frame: Frame, op: Op) -> Step | None:
         case Contract() as meaning:
             _lower_contraction(frame, op, meaning)
         case ColumnReduce() as meaning:
-            elements.lower_column_reduction(frame, op, meaning)
+            return lower_column_reduction(frame, op, meaning)
         case _ if (step := step_of(frame, op)) is not None:
             return _placed(frame, step)
         case _:
@@ -127,17 +130,15 @@ def _placed(frame: Frame, step: Step) -> Step | None:
 
 
 def _lower_alone(frame: Frame, step: Step) -> None:
-    if frame.options.vectors:
-        rows.lower_step(frame, step)
-    else:
-        elements.lower_step(frame, step)
+    lower_apart(frame, step, rows.lower_step if frame.options.vectors else elements.lower_step)
 
 
 def _lower_contraction(frame: Frame, op: Op, meaning: Contract) -> None:
+    operands = operands_of(frame, op, meaning)
     if frame.options.vectors:
-        matrix.lower_contraction(frame, op, meaning)
+        matrix.lower_contraction(frame, operands)
     else:
-        elements.lower_contraction(frame, op, meaning)
+        elements.lower_contraction(frame, operands)
 
 
 def _lower_other(frame: Frame, op: Op) -> None:

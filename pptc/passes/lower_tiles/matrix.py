@@ -8,15 +8,16 @@ product of an accumulator tile is formed where its tstore stands, straight into 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pptc.ir.core import Op
 from pptc.ir.machine import MatrixTile
-from pptc.ir.opdef import Contract, Spread
+from pptc.ir.opdef import Spread
 from pptc.ir.types import ScalarType
 from pptc.passes.homes import row_pitch
 from pptc.passes.lower_tiles import rows
 from pptc.passes.lower_tiles.code import Condition, Index
+from pptc.passes.lower_tiles.contraction import Operands
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
 from pptc.passes.lower_tiles.micro_kernel import INSIDE, Edge, MicroKernel, Product
@@ -31,24 +32,9 @@ _FEW_ROWS = 4
 """A right operand that so few rows are multiplied with is read in place: packing it would cost as much again."""
 
 
-@dataclass(frozen=True)
-class _Operands:
-    """The tiles of one contraction."""
-
-    op: Op
-    left: Tile
-    right: Tile
-    target: Tile
-    start: Tile | None
-    bias: Tile | None
-
-
-def lower_contraction(frame: Frame, op: Op, meaning: Contract) -> None:
+def lower_contraction(frame: Frame, operands: Operands) -> None:
     """Form a product, or keep it until its accumulator is stored."""
-    names = (meaning.lhs, meaning.rhs, meaning.destination)
-    left, right, target = (frame.tiles[op.operand(name)] for name in names)
-    start, bias = (frame.tiles[op.operand(n)] if n else None for n in (meaning.start, meaning.bias))
-    operands = _Operands(op, left, right, target, start, bias)
+    target = operands.target
     if target.root.home == "accumulator":
         frame.products[target.root] = lambda step: _form(
             frame, operands, step.place(frame), step.rows, step.columns, None
@@ -69,7 +55,7 @@ def store_product(frame: Frame, step: Step) -> Step | None:
 
 
 def _form(
-    frame: Frame, operands: _Operands, place: Place, count: Index, columns: Index, home: Tile | None
+    frame: Frame, operands: Operands, place: Place, count: Index, columns: Index, home: Tile | None
 ) -> None:
     block = _block(frame, operands.left.elem)
     if isinstance(count, int):

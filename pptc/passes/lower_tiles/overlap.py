@@ -1,0 +1,67 @@
+"""Ops whose destination shares bytes with a source: an op reads all of its sources before it writes.
+
+In place, element by element, that needs nothing. Anything else goes by way of a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pptc.ir.opdef import Spread
+from pptc.passes.homes import arena_bytes
+from pptc.passes.lower_tiles.frame import Frame
+from pptc.passes.lower_tiles.steps import Source, Step, identity
+from pptc.passes.lower_tiles.tiles import Tile, View
+
+
+def lower_apart(frame: Frame, step: Step, lower: Callable[[Frame, Step], None]) -> None:
+    """Lower a step by `lower`; by way of a copy where its destination may change what it still has to read."""
+    target = step.destination
+    if not isinstance(target, Tile) or not any(_is_changed(source, step) for source in step.sources):
+        lower(frame, step)
+        return
+    columns = 1 if step.reduction else step.columns
+    copy = staging(frame, target)
+    copy = replace(copy, extents=(step.rows, columns))
+    lower(frame, replace(step, destination=copy, shift=(0, 0)))
+    source = (Source(Spread.FULL, copy),)
+    lower(frame, Step(step.op, source, target, step.rows, columns, identity, shift=step.shift))
+
+
+def staging(frame: Frame, tile: Tile) -> View:
+    """Scratch for the elements of a tile, row by row, until the end of the op."""
+    type = tile.type
+    start = frame.shared("copy of a tile", type.rows * type.cols * type.elem.bytes)
+    return View(frame.memory(start, type.elem), type.elem, (type.rows, type.cols), (type.cols, 1))
+
+
+def _is_changed(source: Source, step: Step) -> bool:
+    tile, target = source.matrix, step.destination
+    if not isinstance(tile, Tile) or not isinstance(target, Tile) or not share_bytes(tile, target):
+        return False
+    in_place = source.spread is Spread.FULL and step.reduction is None and source.shift == step.shift
+    return not (in_place and same_places(tile, target))
+
+
+def share_bytes(a: Tile, b: Tile) -> bool:
+    """Whether two tiles may have bytes in common."""
+    if a.start is None or b.start is None:
+        return False
+    if isinstance(a.start, int) and isinstance(b.start, int):
+        return a.start < b.start + _size(b) and b.start < a.start + _size(a)
+    return not (a.private or b.private) and a.type.space == b.type.space
+
+
+def _size(tile: Tile) -> int:
+    return arena_bytes(tile.physical, tile.private)
+
+
+def same_places(a: Tile, b: Tile) -> bool:
+    """Whether elements with the same row and column are the same bytes."""
+    return (a.start, a.shift, _layout(a)) == (b.start, b.shift, _layout(b))
+
+
+def _layout(tile: Tile) -> tuple[object, ...]:
+    type = tile.physical
+    return type.elem.bytes, type.rows, type.cols, type.blayout, type.slayout, type.fractal
