@@ -13,7 +13,7 @@ from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lane
 from pptc.passes.lower_tiles.places import Place
 from pptc.passes.lower_tiles.steps import Source, Step
-from pptc.passes.lower_tiles.tiles import Tile
+from pptc.passes.lower_tiles.tiles import Tile, View
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ def nodes_of(frame: Frame, steps: Sequence[Step], phases: Mapping[Op, int]) -> l
         node = Node(step.elem, is_column, phases.get(step.op, 0), step, arguments)
         if _has_bytes(step):
             node.place = step.place(frame)
-        latest[_key(step.destination, step.shift)] = node
+        latest[_key(frame, step.destination, step.shift)] = node
         made.append(node)
     return made
 
@@ -55,7 +55,7 @@ def _source(frame: Frame, latest: dict[object, Node], source: Source) -> Node:
         return Node(source.scalar.type, True, scalar=source.scalar)
     matrix = source.matrix
     assert matrix is not None
-    key = _key(matrix, source.shift)
+    key = _key(frame, matrix, source.shift)
     if key in latest:
         return latest[key]
     first_row = source.spread is Spread.COLUMN
@@ -66,11 +66,13 @@ def _source(frame: Frame, latest: dict[object, Node], source: Source) -> Node:
     return latest[known]
 
 
-def _key(matrix: object, shift: tuple[Index, Index]) -> object:
-    """Equal for handles of the same elements."""
-    if isinstance(matrix, Tile):
-        return matrix.root, matrix.elem, matrix.shift, shift
-    return matrix, shift
+def _key(frame: Frame, matrix: Tile | View, shift: tuple[Index, Index]) -> object:
+    """Equal for handles of the same elements: the same window of one view or root, or the same first byte."""
+    if isinstance(matrix, View):
+        return matrix, shift
+    first_byte = matrix.first_byte(frame.code)
+    place = (matrix.root, matrix.shift) if first_byte is None else (first_byte,)
+    return *place, matrix.elem, shift
 
 
 def _has_bytes(step: Step) -> bool:

@@ -164,9 +164,7 @@ def _reinterpret(frame: Frame, op: Op) -> None:
     assert isinstance(type, TileType)
     extents = _extents(frame, op, type, lambda: _carried(whole, type))
     made = replace(whole, type=type, physical=type, extents=extents, shift=(0, 0), origin=whole)
-    if whole.start is not None:
-        distance = frame.code.mul(whole.first_element(frame.code), whole.elem.bytes)
-        made.start = frame.code.add(whole.start, distance)
+    made.start = whole.first_byte(frame.code)
     made.locate = lambda: _reinterpreted(frame, whole, made)
     frame.tiles[op.result] = made
 

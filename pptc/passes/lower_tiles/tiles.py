@@ -116,6 +116,12 @@ class Tile:
         number: Number = element_offset(self.physical, row, column)
         return number.value
 
+    def first_byte(self, code: Code) -> Index | None:
+        """The byte in the scratch of the handle's first element; None where the tile is no buffer there."""
+        if self.start is None:
+            return None
+        return code.add(self.start, code.mul(self.first_element(code), self.elem.bytes))
+
 
 def buffer_place(type: TileType, memory: Value, private: bool) -> Place:
     """The place of a tile whose first byte is element 0 of `memory`."""
