@@ -6,6 +6,7 @@ from pptc.ir.opdef import table
 from pptc.ir.ops import (
     arith,
     builtin,
+    combined,
     core_contract,
     core_elementwise,
     core_fill,
@@ -28,6 +29,7 @@ from pptc.ir.ops import (
 OPS = table(
     arith.ROWS.values(),
     builtin.ROWS.values(),
+    combined.ROWS.values(),
     core_contract.ROWS.values(),
     core_elementwise.ROWS.values(),
     core_fill.ROWS.values(),

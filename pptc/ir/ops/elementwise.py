@@ -13,7 +13,6 @@ from typing import Any
 from pptc.ir import numeric
 from pptc.ir.core import Op
 from pptc.ir.kinds import (
-    FLOAT,
     FLOATS,
     INT,
     INTEGERS,
@@ -65,6 +64,7 @@ def elementwise(
     attributes: tuple[Attribute, ...] = (),
     tolerance: Tolerance = EXACT,
     commutative: bool = False,
+    since: str = "0.27",
 ) -> OpDef:
     """A row whose tiles have one element type and one valid region; `operands` are the sources and scratch."""
     names = tuple(operand.name for operand in operands)
@@ -87,6 +87,7 @@ def elementwise(
         meaning=Map(recipe, spread),
         tolerance=tolerance,
         commutative=commutative,
+        since=since,
     )
 
 
@@ -269,31 +270,6 @@ BITS = (
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- combinations
-
-_SLOPE = MappingProxyType({"src": Spread.FULL, "slope": Spread.SCALAR})
-
-COMBINED = (
-    binary(
-        "pto.taddrelu", "dst = the larger one of src0 + src1 and 0.",
-        lambda b, x, y: b.max(b.add(x, y), b.const(0, x)),
-        lambda x, y: numeric.maximum(x + y, np.zeros_like(x)), dtypes=(*FLOATS, *SIGNED), commutative=True,
-    ),
-    OpDef(
-        name="pto.tlrelu",
-        doc="dst = src where src > 0, else src times the slope.",
-        operands=(source("src"), Operand("slope", FLOAT, doc="f32 whatever the tile's type"), target()),
-        format=dps(("src", "slope")),
-        dtypes=FLOATS,
-        rules=(in_spaces, supported_elements, unboxed(), same_elements("src", "dst"), same_valid("src", "dst")),
-        reference=lambda x, slope: np.where(x > 0, x, x * slope),
-        meaning=Map(
-            lambda b, x, slope: b.select(b.compare("gt", x, b.const(0.0, x)), x, b.mul(x, slope)), _SLOPE
-        ),
-    ),
-)  # fmt: skip
-
-
 # ---------------------------------------------------------------- fill and convert
 
 _ROUND_MODES = ("NONE", "RINT", "ROUND", "FLOOR", "CEIL", "TRUNC", "ODD", "CAST_RINT")
@@ -339,4 +315,4 @@ FILL = (
     ),
 )  # fmt: skip
 
-ROWS = table(ARITHMETIC, UNARY, BITS, COMBINED, FILL)
+ROWS = table(ARITHMETIC, UNARY, BITS, FILL)
