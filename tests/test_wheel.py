@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-w",
         str(folder),
     ]
-    options = ["-C", f"build-dir={folder}/build", str(ROOT)]
+    options = [f"--config-settings=build-dir={folder}/build", str(ROOT)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run([*command, *options], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
