@@ -9,7 +9,7 @@ import pytest
 
 import pptc
 from examples.case import Example
-from examples.run_all import EXAMPLES, ROWS, TARGETS, hosts
+from examples.run_all import EXAMPLES, ROWS, TARGETS, hosts, runs_here
 from pptc import driver
 from pptc.cli.pptc import main
 from pptc.diag import Sink
@@ -17,7 +17,11 @@ from pptc.ir.interp import run_kernel
 from pptc.ir.printer import print_module
 from pptc.options import CompileOptions
 
-LEGS = ("ref", "avx2 -O0", *TARGETS)
+LEGS = (
+    "ref",
+    "x86-64 -O0",
+    *(leg for leg in ("avx2 -O0", *TARGETS, "avx512+bf16+vnni") if runs_here(leg.split()[0])),
+)
 IDS = [example.kernel for example in EXAMPLES]
 
 
@@ -25,7 +29,7 @@ def unit_of(example: Example) -> driver.Unit:
     return driver.load((str(example.path),), (), CompileOptions(), driver.Journal())
 
 
-def leg(example: Example, name: str, folder: Path):  # type: ignore[no-untyped-def]
+def runner(example: Example, name: str, folder: Path):  # type: ignore[no-untyped-def]
     """A function of a case's arguments that runs the kernel on one leg."""
     if name == "ref":
         module = unit_of(example).module
@@ -40,7 +44,7 @@ def leg(example: Example, name: str, folder: Path):  # type: ignore[no-untyped-d
 @pytest.mark.parametrize("name", LEGS)
 @pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
 def test_example_agrees_with_numpy(example: Example, name: str, tmp_path: Path) -> None:
-    run = leg(example, name, tmp_path)
+    run = runner(example, name, tmp_path)
     random = np.random.default_rng(7)
     for rows in ROWS:
         case = example.make(rows, random)
