@@ -121,6 +121,8 @@ def _note_head(note: Note, paint: Paint) -> str:
 def _excerpt(span: Span, paint: Paint, role: str) -> Iterator[str]:
     number, column = span.position
     line = span.source.line(number).rstrip("\r")
+    if not line.strip():
+        return
     start = min(column - 1, len(line))
     length = max(1, min(span.end - span.start, len(line) - start))
     if len(line) > WIDTH:

@@ -110,3 +110,10 @@ def test_every_code_can_be_explained() -> None:
     for code, row in CODES.items():
         assert row.explanation in render.explain(code)
     assert "exit status 3" in render.explain("P0302") and "-Wno-unused" in render.explain("W0002")
+
+
+def test_an_empty_line_is_not_shown() -> None:
+    assert shown(Diagnostic("P0003", "no module", Span(Source("k.pto", "\n"), 0, 0))) == [
+        "k.pto:1:1: error: no module [P0003]",
+        "1 error",
+    ]
