@@ -14,12 +14,14 @@ import numpy as np
 from pptc.diag import Sink, Source
 from pptc.emit import Section, emit_module
 from pptc.ir.core import Op
+from pptc.ir.opdef import Tolerance
 from pptc.ir.signature import KernelSignature, signatures
 from pptc.ir.verify import verify
 from pptc.link.elf import link_shared
 from pptc.options import EmitOptions, host_features, load_machine
 from pptc.parser import parse
-from pptc.passes.base import PassContext, Pipeline, run_pipeline
+from pptc.passes import PASSES
+from pptc.passes.base import PassContext, Pipeline, parse_pipeline, run_pipeline
 
 NUMPY: Mapping[str, Any] = {
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
@@ -37,6 +39,11 @@ def _runnable(*names: str) -> tuple[str, ...]:
 MACHINES = _runnable("x86-64", "avx2", "avx512")
 
 
+def runnable(target: str, level: int) -> list[tuple[str, int]]:
+    """The pair, where this machine can run the target."""
+    return [(name, level) for name in _runnable(target)]
+
+
 def parsed(text: str) -> Op:
     """The verified module of a text without faults."""
     sink = Sink()
@@ -45,6 +52,14 @@ def parsed(text: str) -> Op:
     assert module is not None
     verify(module, sink)
     sink.check()
+    return module
+
+
+def lowered(text: str, target: str, pipeline: str) -> Op:
+    """The module of a text after a pipeline, verified after each pass."""
+    module = parsed(text)
+    steps = parse_pipeline(pipeline, PASSES)
+    run_pipeline(steps, module, PassContext(load_machine(target), Sink()), [_verify_each])
     return module
 
 
@@ -57,11 +72,11 @@ def _verify_each(step: object, module: Op, changed: bool) -> None:
 class Library:
     """The kernels of a module, compiled by a pipeline for a target."""
 
-    def __init__(self, module: Op, target: str, pipeline: Pipeline) -> None:
+    def __init__(self, module: Op, target: str, pipeline: Pipeline, opt_level: int = 0) -> None:
         machine = load_machine(target)
         self.signatures: dict[str, KernelSignature] = {s.name: s for s in signatures(module)}
         run_pipeline(pipeline, module, PassContext(machine, Sink()), [_verify_each])
-        section = emit_module(module, machine, EmitOptions(opt_level=1))
+        section = emit_module(module, machine, EmitOptions(opt_level=opt_level))
         assert isinstance(section, Section)
         exports = [name for kernel in section.kernels for name in kernel.exports]
         image = link_shared([section.payload], exports, entries=[kernel.entry for kernel in section.kernels])
@@ -192,3 +207,18 @@ def _type(kind: str) -> str:
 def module(texts: Iterator[Text] | Sequence[Text]) -> str:
     """The text of a module of these functions."""
     return "module {\n" + "".join(map(str, texts)) + "}\n"
+
+
+def assert_near(tolerance: Tolerance, found: Any, want: Any, what: str, more_ulps: float = 0.0) -> None:
+    """Equal integers; floats within a row's tolerance of the reference, NaN for NaN."""
+    assert found.dtype == want.dtype
+    if found.dtype.kind in "iu":
+        np.testing.assert_array_equal(found, want, what)
+        return
+    unit = float(ml_dtypes.finfo(found.dtype).eps)
+    a, b = found.astype(np.float64), want.astype(np.float64)
+    with np.errstate(all="ignore"):
+        ulps = (tolerance.ulps + more_ulps) * 1.01 * unit
+        allowed = tolerance.absolute + (tolerance.relative + ulps) * np.abs(b)
+        near = (np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b))
+    assert near.all(), f"{what}: {a[~near][:4]} instead of {b[~near][:4]}"

@@ -140,9 +140,9 @@ class _Blocks:
         self._rows = block.rows
         self._kernel = MicroKernel(frame, product, block)
         self._columns = self._kernel.columns
-        self._free = (
-            product.bias is None and isinstance(product.right, Packed) and all(map(self._has_room, tiles))
-        )
+        whole = isinstance(product.columns, int) and product.columns % self._columns == 0
+        packed = product.bias is None and isinstance(product.right, Packed)
+        self._fits = whole or (packed and all(map(self._has_room, tiles)))
 
     def _has_room(self, tile: Tile | None) -> bool:
         """Whether the columns beyond the valid region, up to a whole panel, are the tile's own."""
@@ -155,7 +155,7 @@ class _Blocks:
 
     def _panel(self, j: Index) -> None:
         code, count, step = self._code, self._product.rows, self._rows
-        fits = self._free or code.compare("sle", code.add(j, self._columns), self._product.columns)
+        fits = self._fits or code.compare("sle", code.add(j, self._columns), self._product.columns)
         if not isinstance(count, int):
             code.loop(0, count, step, lambda i, _: self._block(i, j, fits))
             return

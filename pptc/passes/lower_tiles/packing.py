@@ -85,10 +85,10 @@ class _Packer:
         base = moved(code, self.memory, code.mul(j, code.mul(self.groups, panel.group)))
         place = self._place
         if self._width >= _LEAST_WIDTH:
-            fits = code.compare("sle", code.add(j, panel.columns), self._columns)
+            fits = self._whole or code.compare("sle", code.add(j, panel.columns), self._columns)
             rest = self._along_masked_columns if self._has_masks() else self._one_by_one
             code.branch(
-                True if self._whole else fits,
+                fits,
                 lambda: self._along_columns(base, j, masked=False),
                 lambda: rest(base, j),
             )
