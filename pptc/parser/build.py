@@ -70,7 +70,10 @@ class ModuleBuilder:
 
     def report(self, code: str, message: str, node: Node, hint: str | None = None) -> None:
         """Collect a fault that does not keep the op from being read."""
-        self.sink.error(code, message, self._spot(node.start, node.end), hint=hint)
+        self._error(code, message, node.start, node.end, hint)
+
+    def _error(self, code: str, message: str, start: int, end: int, hint: str | None) -> None:
+        self.sink.error(code, message, self._spot(start, end), hint=hint, location=self.scope.user_line)
 
     def _spot(self, start: int, end: int) -> Span:
         return Span(self.source, start, end)
@@ -124,18 +127,26 @@ class ModuleBuilder:
 
     def op(self, node: Node) -> Op | None:
         """The op of a statement, or None, reported, when it is at fault."""
+        outer = self.scope.user_line
+        try:
+            return self._op(node)
+        finally:
+            self.scope.user_line = outer
+
+    def _op(self, node: Node) -> Op | None:
         head, *items = node.children
         location = items.pop() if items and items[-1].type == "loc" else None
         cursor = Cursor(items, 0, location.start if location else node.end)
         left = self.types.left
         try:
+            place = read_location(location, self.aliases) if location is not None else None
+            self.scope.user_line = place if place is not None and place.line else None
             row = self._row(head)
             if "symbols" in row.traits:
                 self._enter_architecture(items)
             op = self._read(row, node, cursor)
             op.span = self._spot(head.start, _end_of_header(head, items))
-            if location is not None:
-                op.loc = read_location(location, self.aliases)
+            op.loc = place
         except SyntaxFault as fault:
             self._fault(fault)
             self._spoil(node, cursor)
@@ -177,7 +188,7 @@ class ModuleBuilder:
 
     def _fault(self, fault: SyntaxFault) -> None:
         if fault.code:
-            self.sink.error(fault.code, fault.message, self._spot(fault.start, fault.end), hint=fault.hint)
+            self._error(fault.code, fault.message, fault.start, fault.end, fault.hint)
 
     def _spoil(self, node: Node, cursor: Cursor) -> None:
         """Names of a faulty statement become poisoned; its regions are still read for their own faults."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pptc.diag import Note, Sink, Source, Span
+from pptc.diag import Note, Sink, Source, Span, UserLocation
 from pptc.ir.core import Block, Op, Value
 from pptc.ir.suggest import did_you_mean
 from pptc.ir.syntax import Node, SyntaxFault
@@ -24,15 +24,16 @@ def bound_names(text: str) -> list[tuple[str, int | None]]:
 
 class Scope:
     """Values by name (with `%`), and blocks by label. `ahead` holds uses that stand before their definition, which
-    blocks of one region may do."""
+    blocks of one region may do. `user_line` is the `loc` of the statement at hand."""
 
     def __init__(self, source: Source, sink: Sink) -> None:
         self.source = source
         self.sink = sink
+        self.user_line: UserLocation | None = None
         self.names: dict[str, Value] = {}
         self.blocks: dict[str, Block] = {}
         self._made: list[tuple[str, Value | None]] = []
-        self._ahead: dict[str, tuple[Value, Node]] | None = None
+        self._ahead: dict[str, tuple[Value, Node, UserLocation | None]] | None = None
         self._nowhere = Block()  # owns the poisoned values
 
     @contextmanager
@@ -66,7 +67,8 @@ class Scope:
         if before is not None and before.type is not POISON:
             notes = (Note("first defined here", before.op.span),) if before.op and before.op.span else ()
             span = Span(self.source, start, start + len(name))
-            self.sink.error("P0102", f"`{name}` is defined twice", span, notes=notes)
+            message = f"`{name}` is defined twice"
+            self.sink.error("P0102", message, span, notes=notes, location=self.user_line)
             return
         self._made.append((name, before))
         self.names[name] = value
@@ -115,24 +117,25 @@ class Scope:
         if whole is not None and whole.type is POISON:
             return whole
         if self._ahead is None:
-            self._report(node)
+            self._report(node, self.user_line)
             return self.poison(node.text)
         if node.text not in self._ahead:
-            self._ahead[node.text] = (Value(POISON, self._nowhere, 0, node.text[1:]), node)
+            value = Value(POISON, self._nowhere, 0, node.text[1:])
+            self._ahead[node.text] = (value, node, self.user_line)
         return self._ahead[node.text][0]
 
     def _resolve_ahead(self) -> None:
         """Give uses that stood before their definition the value; what was never defined is reported."""
-        for name, (placeholder, node) in (self._ahead or {}).items():
+        for name, (placeholder, node, line) in (self._ahead or {}).items():
             value = self.names.get(name)
             if value is None:
-                self._report(node)
+                self._report(node, line)
             else:
                 placeholder.replace_all_uses(value)
 
-    def _report(self, node: Node) -> None:
+    def _report(self, node: Node, line: UserLocation | None) -> None:
         span = Span(self.source, node.start, node.end)
-        self.sink.error("P0101", f"unknown value `{node.text}`", span, hint=self._hint(node))
+        self.sink.error("P0101", f"unknown value `{node.text}`", span, hint=self._hint(node), location=line)
 
     def _hint(self, node: Node) -> str | None:
         if len(self.sink) > _HINTED_FAULTS:

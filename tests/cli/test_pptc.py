@@ -437,3 +437,15 @@ def test_arguments_that_overlap(call: Call, folder: Path) -> None:
     with pytest.raises(PptError, match="overlaps"):
         compiler.load("strict.so")["add"](x, y, z, 50)
     assert "Arguments may overlap." in call("pptc", "--may-alias", "--emit=c-header", "k.pto", "-o", "-").out
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [("%b = arith.addi %a, %zz : index", "P0101"), ("%b = arith.nope %a : index", "P0105"), ("%b = arith.addi %a : index", "P0007")],
+)  # fmt: skip
+def test_the_users_own_line_is_named_first(call: Call, folder: Path, line: str, code: str) -> None:
+    text = f'module {{ func.func @f() {{\n%a = arith.constant 1 : index\n{line} loc("kernel.py":13:4)\nreturn }} }}\n'
+    (folder / "k.pto").write_text(text)
+    err = call("pptc", "k.pto").err.splitlines()
+    assert err[0].startswith("kernel.py:13:4: error: ") and err[0].endswith(f"[{code}]")
+    assert err[1].startswith("k.pto:3:") and err[1].endswith("note: the line of the .pto file")
