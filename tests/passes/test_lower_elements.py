@@ -56,7 +56,12 @@ def _kernel(row: OpDef, elem: str) -> Text:
     """The op on tiles of 16x128 with %r x %c valid elements."""
     arguments = _arguments(row, elem)
     text = Text(_name(row, elem), 16, 128, **arguments, out=f"*{elem}")
-    column: dict[str, Any] = {"rows": 16, "columns": 1, "valid": ("%r", "%c1"), "layout": ", blayout=col_major"}
+    column: dict[str, Any] = {
+        "rows": 16,
+        "columns": 1,
+        "valid": ("%r", "%c1"),
+        "layout": ", blayout=col_major",
+    }
     line: dict[str, Any] = {"rows": 1, "columns": 128, "valid": ("%c1", "%c")}
     spreads = row.meaning.sources if isinstance(row.meaning, Map) else {"src": Spread.FULL}
     sources = []
@@ -81,9 +86,16 @@ def _kernel(row: OpDef, elem: str) -> Text:
 
 def _inputs(row: OpDef, elem: str, rows: int, columns: int) -> list[Any]:
     spreads = row.meaning.sources if isinstance(row.meaning, Map) else {"src": Spread.FULL}
-    shapes = {Spread.FULL: (rows, columns), Spread.ROW: (rows, 1), Spread.COLUMN: (1, columns), Spread.SCALAR: ()}
+    shapes = {
+        Spread.FULL: (rows, columns),
+        Spread.ROW: (rows, 1),
+        Spread.COLUMN: (1, columns),
+        Spread.SCALAR: (),
+    }
     kinds = _arguments(row, elem)
-    given = [values(kinds[name].strip("*"), shapes[spread], i) for i, (name, spread) in enumerate(spreads.items())]
+    given = [
+        values(kinds[name].strip("*"), shapes[spread], i) for i, (name, spread) in enumerate(spreads.items())
+    ]
     shape = {RowReduce: (rows, 1), ColumnReduce: (1, columns)}.get(type(row.meaning), (rows, columns))
     return [*given, np.zeros(shape, NUMPY[elem])]
 
@@ -101,5 +113,7 @@ def test_rows(target: str, form: str) -> None:
             given, want = _inputs(row, elem, *size), _inputs(row, elem, *size)
             run_kernel(reference, _name(row, elem), dict(zip(names, [*want, *size], strict=True)))
             library.call(_name(row, elem), *given, *size)
-            extra = 1.5 if "div" in row.name and form == "vector" else 0.0  # by the reciprocal of a row's value
+            extra = (
+                1.5 if "div" in row.name and form == "vector" else 0.0
+            )  # by the reciprocal of a row's value
             assert_near(row.tolerance, given[-1], want[-1], f"{row.name} {elem} {size}", extra)

@@ -64,7 +64,14 @@ def _expected(form: str, a: Any, b: Any, d: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("target", "level"),
-    [(MACHINES[0], 1), (MACHINES[1], 2), (MACHINES[2], 1), (MACHINES[2], 2), (MACHINES[2], 0), *runnable("avx512+bf16", 2)],
+    [
+        (MACHINES[0], 1),
+        (MACHINES[1], 2),
+        (MACHINES[2], 1),
+        (MACHINES[2], 2),
+        (MACHINES[2], 0),
+        *runnable("avx512+bf16", 2),
+    ],
 )
 def test_products(target: str, level: int) -> None:
     cases = [case for i, case in enumerate(CASES) if level == 0 or i % 2 == (level + len(target)) % 2]
@@ -79,12 +86,18 @@ def test_products(target: str, level: int) -> None:
         name = _kernel(elem, form, by_columns).name
         library.call(name, a, stored, d, got, k, m, n)
         run_kernel(
-            reference, name, {"a": a, "b": stored, "d": d, "out": interpreted, "depth": k, "rows": m, "columns": n}
+            reference,
+            name,
+            {"a": a, "b": stored, "d": d, "out": interpreted, "depth": k, "rows": m, "columns": n},
         )
         exact = 0 if elem == "i8" else 1
         for want in (_expected(form, a, b, d), interpreted):
             np.testing.assert_allclose(
-                got.astype(np.float64), want.astype(np.float64), 1e-5 * exact, 1e-4 * exact, err_msg=f"{name} {m} {n} {k}"
+                got.astype(np.float64),
+                want.astype(np.float64),
+                1e-5 * exact,
+                1e-4 * exact,
+                err_msg=f"{name} {m} {n} {k}",
             )
 
 

@@ -25,7 +25,7 @@ def _all() -> str:
     return f'{types}module attributes {{pto.target_arch = "a2a3"}} {{\n{"".join(functions)}}}\n'
 
 
-@pytest.mark.parametrize(("target", "level"), list(zip(MACHINES, (1, 2, 2), strict=False)) + [(MACHINES[-1], 0)])
+@pytest.mark.parametrize(("target", "level"), [*zip(MACHINES, (1, 2, 2), strict=False), (MACHINES[-1], 0)])
 def test_random_kernels(target: str, level: int) -> None:
     text = _all()
     reference = parsed(text)

@@ -148,7 +148,12 @@ def _count(module: Op, accepts: Callable[[Op], bool]) -> int:
 
 
 def _softmax_rows(target: str, more: str = "") -> Op:
-    level = load_machine(target).pipelines["O2"].replace("lower-tiles", f"lower-tiles{more}").split(",canonicalize,leg")[0]
+    level = (
+        load_machine(target)
+        .pipelines["O2"]
+        .replace("lower-tiles", f"lower-tiles{more}")
+        .split(",canonicalize,leg")[0]
+    )
     return lowered(module([_softmax()]), target, level)
 
 
