@@ -34,6 +34,8 @@ from pptc.passes.tile_facts import (
 from pptc.passes.windows import may_be_in_place
 
 _COPIES = ("pto.tload", "pto.tmov", "pto.textract")
+_FEW_ROWS = 4
+"""Packing a right operand costs about as much as multiplying so few rows with it."""
 
 
 def home_of_whole_tile(alloc: Op, machine: Machine, views: bool) -> Home:
@@ -45,6 +47,8 @@ def home_of_whole_tile(alloc: Op, machine: Machine, views: bool) -> Home:
     if type.space == "acc":
         return "accumulator" if _goes_straight_to_memory(tile, writer) else "arena"
     if type.space == "right":
+        if views and _is_used_briefly(tile, machine) and _is_view(alloc, writer):
+            return "view"
         return "panel" if _is_packable(tile, writer, machine) else "arena"
     return "view" if views and _is_view(alloc, writer) else "arena"
 
@@ -62,6 +66,19 @@ def _is_packable(tile: Value, writer: Op, machine: Machine) -> bool:
         if not isinstance(meaning, Contract) or use.declared.name != meaning.rhs or not is_direct(use.value):
             return False
     return True
+
+
+def _is_used_briefly(tile: Value, machine: Machine) -> bool:
+    """True when one product takes a right operand once, for a few rows, and needs no groups of k side by side."""
+    found = readers(tile)
+    panel = panel_of(machine, tile_type(tile).elem)
+    if len(found) != 1 or panel is None or panel.group > 1:
+        return False
+    meaning = found[0].definition.meaning
+    if not isinstance(meaning, Contract):
+        return False
+    rows = tile_type(found[0].operand(meaning.lhs)).v_row
+    return rows is not None and rows <= _FEW_ROWS
 
 
 def _is_view(alloc: Op, writer: Op) -> bool:

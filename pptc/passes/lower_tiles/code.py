@@ -29,6 +29,8 @@ _FOLD: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "arith.addi": lambda a, b: a + b,
         "arith.subi": lambda a, b: a - b,
         "arith.muli": lambda a, b: a * b,
+        "arith.divsi": lambda a, b: a // b if a >= 0 else -(-a // b),
+        "arith.remsi": lambda a, b: a % b if a >= 0 else -(-a % b),
         "arith.divui": lambda a, b: a // b,
         "arith.remui": lambda a, b: a % b,
         "arith.minsi": min,
@@ -137,11 +139,19 @@ class Code:
         return self._arith("arith.muli", a, b)
 
     def div(self, a: Index, b: Index) -> Index:
-        """a / b, rounded down, of an `a` that is not negative."""
-        return self._arith("arith.divui", a, b)
+        """a / b toward zero."""
+        return self._arith("arith.divsi", a, b)
 
     def rem(self, a: Index, b: Index) -> Index:
         """a - b * div(a, b)."""
+        return self._arith("arith.remsi", a, b)
+
+    def div_natural(self, a: Index, b: Index) -> Index:
+        """a / b rounded down, of numbers that are not negative."""
+        return self._arith("arith.divui", a, b)
+
+    def rem_natural(self, a: Index, b: Index) -> Index:
+        """a - b * div_natural(a, b)."""
         return self._arith("arith.remui", a, b)
 
     def min(self, a: Index, b: Index) -> Index:
@@ -153,7 +163,7 @@ class Code:
         return self._arith("arith.maxsi", a, b)
 
     def floor(self, a: Index, step: int) -> Index:
-        """The largest multiple of `step` up to `a`."""
+        """The largest multiple of `step` up to `a`; not above 0 for a negative `a`."""
         return self.mul(self.div(a, step), step)
 
     def compare(self, predicate: str, a: Index, b: Index) -> Condition:
@@ -270,8 +280,8 @@ def _identity(name: str, a: Index, b: Index) -> Index | None:
         return a if b == 0 else 0
     if name == "arith.muli" and (0 in (a, b) or 1 in (a, b)):
         return 0 if 0 in (a, b) else b if a == 1 else a
-    if name in ("arith.divui", "arith.remui") and b == 1:
-        return a if name == "arith.divui" else 0
+    if name[6:9] in ("div", "rem") and b == 1:
+        return a if name[6:9] == "div" else 0
     if name in ("arith.minsi", "arith.maxsi") and a is b:
         return a
     return None

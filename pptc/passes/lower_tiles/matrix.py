@@ -58,15 +58,16 @@ def _form(
     frame: Frame, operands: Operands, place: Place, count: Index, columns: Index, home: Tile | None
 ) -> None:
     block = _block(frame, operands.left.elem)
-    if isinstance(count, int):
-        block = replace(block, rows=max(1, min(block.rows, count)))
     depth = operands.left.extents()[1]
+    right = _right(frame, operands.right, count, columns, depth, block)
+    if isinstance(count, int):
+        block = _fitted(frame, block, count, columns, isinstance(right, Packed))
     product = Product(
         rows=count,
         columns=columns,
         depth=depth,
         left=_left(frame, operands.left, count, depth, block),
-        right=_right(frame, operands.right, count, columns, depth, block),
+        right=right,
         acc=operands.target.elem,
         target=place,
         start=operands.start.locate() if operands.start else None,
@@ -82,6 +83,17 @@ def _block(frame: Frame, elem: ScalarType) -> MatrixTile:
     if found is not None:
         return found
     return replace(frame.machine.matrix.get("f32", MatrixTile(4, 2)), group=1, instruction=None)
+
+
+def _fitted(frame: Frame, block: MatrixTile, count: int, columns: Index, is_packed: bool) -> MatrixTile:
+    """The block for so few rows. A right operand in place is read in longer runs, with the registers that are free."""
+    rows = max(1, min(block.rows, count))
+    if is_packed:
+        return replace(block, rows=rows)
+    vectors = max(block.vectors, block.rows * block.vectors // rows)
+    if isinstance(columns, int):
+        vectors = min(vectors, -(-columns // frame.machine.lanes(32)))
+    return replace(block, rows=rows, vectors=max(1, vectors))
 
 
 # ---------------------------------------------------------------- operands

@@ -8,6 +8,7 @@ holds zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -49,7 +50,7 @@ def pack_panels(frame: Frame, source: Source, panel: Panel, start: Index) -> Pac
     """Pack an operand into the scratch from byte `start` on."""
     elem = source.place.elem if panel.group > 1 else operand_type(source.place.elem)
     packer = _Packer(frame, source, panel, frame.memory(start, elem), elem)
-    frame.code.loop(0, source.columns, panel.columns, lambda j, _: packer.pack(j))
+    packer.pack()
     return Packed(start, elem, packer.groups)
 
 
@@ -64,7 +65,7 @@ def operand(lanes: Lanes, x: Lane) -> Lane:
 
 
 class _Packer:
-    """Packs one panel at a time. All indices into `memory` count packed elements."""
+    """Packs an operand. All indices into `memory` count packed elements."""
 
     def __init__(self, frame: Frame, source: Source, panel: Panel, memory: Value, elem: ScalarType) -> None:
         self.memory = memory
@@ -79,23 +80,24 @@ class _Packer:
         self._width = min(lanes, run & -run)
         self._whole = isinstance(self._columns, int) and self._columns % panel.columns == 0
 
-    def pack(self, j: Index) -> None:
-        """The panel that starts at column `j`."""
-        code, panel = self._code, self._panel
-        base = moved(code, self.memory, code.mul(j, code.mul(self.groups, panel.group)))
+    def pack(self) -> None:
+        """All panels."""
         place = self._place
         if self._width >= _LEAST_WIDTH:
-            fits = self._whole or code.compare("sle", code.add(j, panel.columns), self._columns)
-            rest = self._along_masked_columns if self._has_masks() else self._one_by_one
-            code.branch(
-                fits,
-                lambda: self._along_columns(base, j, masked=False),
-                lambda: rest(base, j),
-            )
+            self._along_columns()
         elif isinstance(place, Strided) and place.row_stride == 1:
-            self._along_depth(base, j, place)
+            self._each_panel(lambda j: self._along_depth(j, place))
         else:
-            self._one_by_one(base, j)
+            self._each_panel(self._one_by_one)
+
+    def _each_panel(self, body: Callable[[Index], None], first: Index = 0) -> None:
+        self._code.loop(first, self._columns, self._panel.columns, lambda j, _: body(j))
+
+    def _base(self, j: Index) -> Value:
+        """The panel that starts at column `j`."""
+        return moved(
+            self._code, self.memory, self._code.mul(j, self._code.mul(self.groups, self._panel.group))
+        )
 
     def _has_masks(self) -> bool:
         native = self._frame.machine.native
@@ -103,21 +105,29 @@ class _Packer:
 
     # -- vectors along columns
 
-    def _along_masked_columns(self, base: Value, j: Index) -> None:
-        self._along_columns(base, j, masked=True)
-
-    def _along_columns(self, base: Value, j: Index, masked: bool) -> None:
+    def _along_columns(self) -> None:
+        """Row by row over all panels: so the source is read as it lies."""
         code, group = self._code, self._panel.group
         whole = code.div(self._depth, group)
-        code.loop(0, whole, 1, lambda g, _: self._group_of_rows(base, j, g, group, masked))
+        code.loop(0, whole, 1, lambda g, _: self._row_of_groups(g, group))
         left = code.rem(self._depth, group)
         if left != 0:  # zeros stand for the rows that are missing in the last group
             for rows in range(1, group):
-                last = partial(self._group_of_rows, base, j, whole, rows, masked)
-                code.branch(code.compare("eq", left, rows), last)
+                code.branch(code.compare("eq", left, rows), partial(self._row_of_groups, whole, rows))
+        if not self._whole and not self._has_masks():
+            self._each_panel(self._one_by_one, self._full_columns())
 
-    def _group_of_rows(self, base: Value, j: Index, g: Index, rows: int, masked: bool) -> None:
-        code, group, width = self._code, self._panel.group, self._width
+    def _full_columns(self) -> Index:
+        return self._code.floor(self._columns, self._panel.columns)
+
+    def _row_of_groups(self, g: Index, rows: int) -> None:
+        code, full, step = self._code, self._full_columns(), self._panel.columns
+        code.loop(0, full, step, lambda j, _: self._group_of_rows(j, g, rows, masked=False))
+        if not self._whole and self._has_masks():
+            self._each_panel(lambda j: self._group_of_rows(j, g, rows, masked=True), full)
+
+    def _group_of_rows(self, j: Index, g: Index, rows: int, masked: bool) -> None:
+        code, group, width, base = self._code, self._panel.group, self._width, self._base(j)
         lanes = Lanes(code, width)
         lines = [self._place.line(code, code.add(code.mul(g, group), row)) for row in range(rows)]
         for first in range(0, self._panel.columns, width):
@@ -134,8 +144,8 @@ class _Packer:
 
     # -- vectors along k
 
-    def _along_depth(self, base: Value, j: Index, place: Strided) -> None:
-        code, panel = self._code, self._panel
+    def _along_depth(self, j: Index, place: Strided) -> None:
+        code, panel, base = self._code, self._panel, self._base(j)
         width = self._frame.machine.lanes(8 * LANE_BYTES)
         block = width * panel.group
         whole = code.floor(self._depth, block)
@@ -152,7 +162,7 @@ class _Packer:
                     self._store_lanes(row, base, code.mul(index, panel.group))
 
         code.loop(0, whole, block, lambda k, _: some(k))
-        self._one_by_one(base, j, whole)
+        self._one_by_one(j, whole)
 
     def _inside(self, column: Index) -> Index:
         """The column, or the last one where a panel reaches beyond."""
@@ -177,8 +187,8 @@ class _Packer:
 
     # -- one element at a time
 
-    def _one_by_one(self, base: Value, j: Index, first: Index = 0) -> None:
-        code, panel, lanes = self._code, self._panel, Lanes(self._code, 1)
+    def _one_by_one(self, j: Index, first: Index = 0) -> None:
+        code, panel, base, lanes = self._code, self._panel, self._base(j), Lanes(self._code, 1)
         count = code.min(panel.columns, code.sub(self._columns, j))
         zero = lanes.constant(0, operand_type(self._elem))
 

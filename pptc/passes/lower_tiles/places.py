@@ -178,8 +178,8 @@ def _steps(code: Code, digits: tuple[Digit, ...], number: Index) -> Index:
     """The distance of the element with this number, counted over all digits."""
     distance: Index = 0
     for digit in reversed(digits[1:]):
-        distance = code.add(distance, code.mul(code.rem(number, digit.extent), digit.stride))
-        number = code.div(number, digit.extent)
+        distance = code.add(distance, code.mul(code.rem_natural(number, digit.extent), digit.stride))
+        number = code.div_natural(number, digit.extent)
     return code.add(distance, code.mul(number, digits[0].stride)) if digits else distance
 
 
@@ -215,10 +215,10 @@ class Number:
         return self * other
 
     def __floordiv__(self, other: int) -> Number:
-        return self._with(self.code.div(self.value, other))
+        return self._with(self.code.div_natural(self.value, other))
 
     def __mod__(self, other: int) -> Number:
-        return self._with(self.code.rem(self.value, other))
+        return self._with(self.code.rem_natural(self.value, other))
 
 
 def _plain(x: Number | int) -> Index:
