@@ -219,6 +219,9 @@ def test_tiles(target: str, pipeline: str) -> None:
 
 
 REFUSED: Mapping[str, str] = {
+    "is a kernel": """
+    func.call @k(%x, %y, %i, %b) : (!pto.ptr<f32>, !pto.ptr<f32>, index, i1) -> ()
+""",
     "not passed through": """
     %t = pto.alloc_tile addr = %a0 : !nd
     %u = scf.if %b -> (!nd) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pptc.ir.attrs import Attr, IntAttr, TypeAttr
+from pptc.ir.attrs import Attr, IntAttr, SymbolAttr, TypeAttr
 from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.types import FunctionType, MemRefType, ScalarType, Type
 from pptc.passes.lower_tiles.frame import Frame, loop_type
@@ -16,6 +16,9 @@ LowerBlock = Callable[[Frame, Block], None]
 
 def carry_over(frame: Frame, op: Op, lower_block: LowerBlock) -> None:
     """Copy an op whose operands and results are scalars or pointers, and lower its regions."""
+    callee = op.attributes.get("callee")
+    if isinstance(callee, SymbolAttr) and callee.name in frame.entries:
+        raise frame.unsupported(f"@{callee.name} is a kernel, which no function of the module may call")
     types = [_type(frame, value) for value in op.results]
     operands = [_operand(frame, value) for value in op.operands]
     attributes = {name: _signless(value) for name, value in op.attributes.items()}

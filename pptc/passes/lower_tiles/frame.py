@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -33,16 +33,24 @@ class Options:
     unroll: int = 4
     reciprocal: bool = True
     prefetch: bool = True
-    stream: bool = False
 
 
 class Frame:
-    """The state of one function's lowering. `scratch` is None in a function that has no scratch argument."""
+    """The state of one function's lowering.
+
+    `scratch` is None in a function that has no scratch argument: one that is not among the `entries` of the module.
+    """
 
     def __init__(
-        self, function: Op, code: Code, machine: Machine, options: Options, scratch: Value | None
+        self,
+        function: Op,
+        code: Code,
+        machine: Machine,
+        options: Options,
+        scratch: Value | None,
+        entries: Sequence[str] = (),
     ) -> None:
-        self.function = function
+        self.entries = entries
         self.code = code
         self.machine = machine
         self.options = options

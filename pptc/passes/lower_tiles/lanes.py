@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from pptc.ir.attrs import UNIT, Attr
 from pptc.ir.core import Value
 from pptc.ir.scalars import Predicate, compute_type
 from pptc.ir.types import I1, I8, I16, I32, I64, INDEX, ScalarType, Type, VectorType
@@ -247,21 +246,14 @@ class Lanes:
         return self.widen(self.load_raw(memory, index, elem, mask), elem)
 
     def store(
-        self,
-        x: Lane,
-        memory: Value,
-        index: Index,
-        elem: ScalarType,
-        mask: Value | None = None,
-        stream: bool = False,
+        self, x: Lane, memory: Value, index: Index, elem: ScalarType, mask: Value | None = None
     ) -> None:
         """Round to the element type and write the lanes that the mask names."""
         value, at = self.narrow(x, elem), self.code.index(index)
         if self.width == 1:
             self.code.create("memref.store", (value, memory, at))
         elif mask is None:
-            attributes: dict[str, Attr] = {"nontemporal": UNIT} if stream else {}
-            self.code.create("vector.store", (value, memory, at), (), attributes)
+            self.code.create("vector.store", (value, memory, at))
         else:
             self.code.create("vector.maskedstore", (memory, at, mask, value))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pptc.ir.attrs import IntAttr
-from pptc.ir.core import Block, Op, Region, functions
+from pptc.ir.core import Block, Op, Region, functions, symbol_name
 from pptc.ir.opdef import ColumnReduce, Contract, Handle
 from pptc.ir.signature import kernels
 from pptc.ir.types import I8, I64, MemRefType
@@ -44,8 +44,7 @@ class LowerTiles(Pass):
 
     `vectors`: use vectors, fused rows and the matrix micro-kernel; off gives plain scalar loops. `unroll`: vectors
     per trip of a column loop. `reciprocal`: divide by a value of the row by multiplying with its reciprocal.
-    `prefetch`: fetch the next row of a strip while this one is computed. `stream`: stores to global memory bypass
-    the caches.
+    `prefetch`: fetch the next row of a strip while this one is computed.
     """
 
     name: ClassVar[str] = "lower-tiles"
@@ -53,16 +52,15 @@ class LowerTiles(Pass):
     unroll: int = 4
     reciprocal: bool = True
     prefetch: bool = True
-    stream: bool = False
 
     def run(self, module: Op, context: PassContext) -> bool:
         """Apply the pass."""
-        options = Options(self.vectors, max(1, self.unroll), self.reciprocal, self.prefetch, self.stream)
-        entries = kernels(module)
+        options = Options(self.vectors, max(1, self.unroll), self.reciprocal, self.prefetch)
+        entries = tuple(symbol_name(kernel) for kernel in kernels(module))
         changed = False
         for function in list(functions(module)):
             if function.regions and function.regions[0].blocks and not _is_lowered(function):
-                _lower_function(function, function in entries, context, options)
+                _lower_function(function, entries, context, options)
                 changed = True
         return changed
 
@@ -71,12 +69,12 @@ def _is_lowered(function: Op) -> bool:
     return any(isinstance(value.type, MemRefType) for value in function.body.args)
 
 
-def _lower_function(old: Op, is_entry: bool, context: PassContext, options: Options) -> None:
+def _lower_function(old: Op, entries: tuple[str, ...], context: PassContext, options: Options) -> None:
     """Put the lowered function in the place of the old one."""
-    scratch = memref(I8) if is_entry else None
+    scratch = memref(I8) if symbol_name(old) in entries else None
     entry = Block([type for value in old.body.args if (type := loop_type(value.type))])
     memory = entry.add_argument(scratch, "scratch") if scratch else None
-    frame = Frame(old, Code(entry, old), context.machine, options, memory)
+    frame = Frame(old, Code(entry, old), context.machine, options, memory, entries)
     for argument, value in zip(old.body.args, entry.args, strict=False):
         frame.define(argument, value)
     _lower_block(frame, old.body)

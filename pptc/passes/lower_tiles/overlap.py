@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pptc.ir.opdef import Spread
 from pptc.passes.homes import arena_bytes
+from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.steps import Source, Step, identity
 from pptc.passes.lower_tiles.tiles import Tile, View
@@ -46,11 +47,23 @@ def _is_changed(source: Source, step: Step) -> bool:
 
 def share_bytes(a: Tile, b: Tile) -> bool:
     """Whether two tiles may have bytes in common."""
-    if a.start is None or b.start is None:
+    if a.start is None or b.start is None or _are_apart(a, b):
         return False
     if isinstance(a.start, int) and isinstance(b.start, int):
         return a.start < b.start + _size(b) and b.start < a.start + _size(a)
     return not (a.private or b.private) and a.type.space == b.type.space
+
+
+def _are_apart(a: Tile, b: Tile) -> bool:
+    """True for windows of one tile that have no row or no column in common."""
+    if a.start != b.start or _layout(a) != _layout(b):
+        return False
+    sides = zip(a.shift, (a.type.rows, a.type.cols), b.shift, (b.type.rows, b.type.cols), strict=True)
+    return any(_end_before(x, m, y) or _end_before(y, n, x) for x, m, y, n in sides)
+
+
+def _end_before(first: Index, count: int, other: Index) -> bool:
+    return isinstance(first, int) and isinstance(other, int) and first + count <= other
 
 
 def _size(tile: Tile) -> int:
