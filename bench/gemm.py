@@ -9,7 +9,7 @@ import ctypes
 import sys
 from pathlib import Path
 
-from bench.harness import compare, compile_kernel, restart_with
+from bench.harness import aligned, compare, compile_kernel, restart_with
 
 SIZE = 1024
 
@@ -20,10 +20,12 @@ def main(target: str) -> None:
     import numpy as np
 
     random = np.random.default_rng(1)
-    a, b = (random.standard_normal((SIZE, SIZE), dtype=np.float32) for _ in range(2))
-    c, d = np.zeros_like(a), np.zeros_like(a)
+    a, b, c, d = (aligned((SIZE, SIZE), np.float32) for _ in range(4))
+    for operand in (a, b):
+        random.standard_normal(out=operand, dtype=np.float32)
     library = ctypes.CDLL(str(compile_kernel(Path(__file__).with_name("gemm.pto"), target)))
-    scratch = _scratch(library.gemm_scratch_bytes)
+    library.gemm_scratch_bytes.restype = ctypes.c_size_t
+    scratch = aligned((library.gemm_scratch_bytes(),), np.uint8)
     arguments = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, c, scratch)]
 
     def ours() -> None:
@@ -36,15 +38,6 @@ def main(target: str) -> None:
     print(f"gemm f32 {SIZE}^3 on {target}, one thread; largest error {error:.1e} of the largest element")
     for ratio in compare(ours, {"OpenBLAS": lambda: np.matmul(a, b, out=d)}):
         print(f"  {ratio}; {2 * SIZE**3 / ratio.ours_seconds / 1e9:.1f} GFLOP/s")
-
-
-def _scratch(size_of: ctypes._NamedFuncPointer) -> np.ndarray:  # noqa: F821
-    import numpy as np
-
-    size_of.restype = ctypes.c_size_t
-    raw = np.zeros(size_of() + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start:]
 
 
 if __name__ == "__main__":

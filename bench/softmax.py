@@ -9,7 +9,7 @@ import ctypes
 import sys
 from pathlib import Path
 
-from bench.harness import Call, compare, compile_kernel, restart_with
+from bench.harness import Call, aligned, compare, compile_kernel, restart_with
 
 SIZE = 4096
 
@@ -49,8 +49,8 @@ def main(target: str) -> None:
     restart_with(1)
     import numpy as np
 
-    x = np.random.default_rng(1).standard_normal((SIZE, SIZE), dtype=np.float32)
-    outputs = [np.zeros_like(x) for _ in range(3)]
+    x, *outputs = (aligned((SIZE, SIZE), np.float32) for _ in range(4))
+    np.random.default_rng(1).standard_normal(out=x, dtype=np.float32)
     library = ctypes.CDLL(str(compile_kernel(Path(__file__).with_name("softmax.pto"), target)))
     arguments = [
         ctypes.c_void_p(x.ctypes.data),

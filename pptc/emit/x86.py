@@ -1,4 +1,4 @@
-"""x86-64: the dot instructions of AVX-512 and the attributes that keep LLVM at the machine's vector width."""
+"""x86-64: the dot and scale instructions of AVX-512 and the attributes that keep LLVM at the machine's vector width."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pptc.diag import fail
 from pptc.emit import llvm
 from pptc.emit.codegen import generate_code
 from pptc.emit.function_emitter import FunctionEmitter, Handler
-from pptc.emit.llvm_ir import BFLOAT, BYTE, Llvm
+from pptc.emit.llvm_ir import BFLOAT, BYTE, I32, Llvm, int_constant
 from pptc.ir.core import Op
 from pptc.ir.machine import Machine
+from pptc.ir.types import VectorType
 from pptc.options import EmitOptions
 
 _DOTS: Mapping[str, tuple[str, str, Llvm]] = MappingProxyType(
@@ -37,7 +38,31 @@ def _dot(e: FunctionEmitter, op: Op) -> Llvm:
     return e.intrinsic(f"{stem}.{bits}", [acc, lhs, rhs], acc.type)
 
 
-HANDLERS: Mapping[str, Handler] = MappingProxyType({**llvm.COMMON, "vector.dot": _dot})
+def _scaleb(e: FunctionEmitter, op: Op) -> Llvm:
+    """vscalefps; a scalar takes the lowest lane of a vector of four."""
+    if "scaleb" not in e.machine.native:
+        raise fail("P0402", f"{e.machine.name} has no instruction for math.scaleb", op.span)
+    value, exponent = e.all(op.operands)
+    if not isinstance(value.type, ir.VectorType):
+        value, exponent = (e.splat(x, 4) for x in (value, exponent))
+    lanes = value.type.count
+    mask = ir.Constant(ir.IntType(max(lanes, 8)), (1 << lanes) - 1)
+    rounding = (int_constant(_CURRENT_ROUNDING, I32),) if lanes == 16 else ()
+    name = f"x86.avx512.mask.scalef.ps.{lanes * 32}"
+    made = e.intrinsic(name, [value, exponent, value, mask, *rounding], value.type)
+    return (
+        made
+        if isinstance(op.result.type, VectorType)
+        else e.builder.extract_element(made, int_constant(0, I32))
+    )
+
+
+_CURRENT_ROUNDING = 4
+"""The word by which AVX-512 instructions with a rounding operand take the mode that is set."""
+
+HANDLERS: Mapping[str, Handler] = MappingProxyType(
+    {**llvm.COMMON, "vector.dot": _dot, "math.scaleb": _scaleb}
+)
 
 
 def generate(module: Op, machine: Machine, options: EmitOptions) -> bytes | str:

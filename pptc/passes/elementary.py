@@ -57,18 +57,20 @@ _LEAST_NORMAL = 2.0**-126
 def exp(b: Lanes, x: Value) -> Value:
     """e^x, at most 1.02 ulp from exact."""
     x = b.at_least(b.at_most(x, b.number(104.0)), b.number(-104.0))
-    whole, p = _exp_parts(b, x)
+    n, whole, p = _exp_parts(b, x)
+    if "scaleb" in b.machine.native:
+        return b.op("math.scaleb", b.add(p, b.number(1.0)), n)
     return _scale(b, p, whole)
 
 
-def _exp_parts(b: Lanes, x: Value) -> tuple[Value, Value]:
-    """e^x = p * 2^n with |ln p| <= ln 2 / 2; n stands in the low bits of the first value."""
+def _exp_parts(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
+    """e^x = (1 + p) * 2^n with |ln (1 + p)| <= ln 2 / 2: n as a float, n in the low bits of an integer, and p."""
     shifted = b.fma(x, b.number(_LOG2_E), b.number(_MAGIC))
     n = b.sub(shifted, b.number(_MAGIC))
     r = b.fma(n, b.number(-_LN2_HIGH), x)
     r = b.fma(n, b.number(-_LN2_LOW), r)
     p = b.fma(b.polynomial(r, _EXP), b.mul(r, r), r)
-    return b.cast(shifted, I32), b.add(p, b.number(1.0))
+    return n, b.cast(shifted, I32), p
 
 
 def _power(b: Lanes, whole: Value) -> Value:
@@ -78,10 +80,11 @@ def _power(b: Lanes, whole: Value) -> Value:
 
 
 def _scale(b: Lanes, p: Value, whole: Value) -> Value:
-    """p * 2^n in two steps, so that the result may be subnormal, and overflows once. A NaN p stays."""
+    """(1 + p) * 2^n in two steps, so that the result may be subnormal, and overflows once. A NaN p stays."""
     half = b.op("arith.shrsi", whole, b.bits(1))
     rest = b.op("arith.subi", whole, half)
-    return b.mul(b.mul(p, _power(b, half)), _power(b, rest))
+    power = _power(b, half)
+    return b.mul(b.fma(p, power, power), _power(b, rest))
 
 
 def log(b: Lanes, x: Value) -> Value:
@@ -110,9 +113,10 @@ def tanh(b: Lanes, x: Value) -> Value:
     size = b.at_most(b.op("math.absf", x), b.number(10.0))
     square = b.mul(size, size)
     near = b.fma(b.mul(b.polynomial(square, _TANH), square), size, size)
-    whole, p = _exp_parts(b, b.add(size, size))
-    power = b.mul(p, _power(b, whole))
-    far = b.op("arith.divf", b.number(2.0), b.add(power, b.number(1.0)))
+    _, whole, p = _exp_parts(b, b.add(size, size))
+    power = _power(b, whole)
+    squared = b.fma(p, power, power)
+    far = b.op("arith.divf", b.number(2.0), b.add(squared, b.number(1.0)))
     far = b.sub(b.number(1.0), far)
     result = b.select(b.compare("olt", size, b.number(0.625)), near, far)
     return b.op("math.copysign", result, x)

@@ -106,6 +106,12 @@ ROWS = table(
         _rounded(lambda a: 1 / np.sqrt(a)),
         tolerance=Tolerance(ulps=1.5, reason="two roundings"),
     ),
+    _row(
+        "math.scaleb",
+        "a * 2^n of an integral n in one rounding. Only for machines that can say it (`scaleb`).",
+        _rounded(lambda a, n: np.ldexp(a, np.asarray(n).astype(np.int64))),
+        ("value", "exponent"),
+    ),
     _row("math.sqrt", "Square root, correctly rounded; NaN of a negative.", _rounded(lambda a: np.sqrt(a))),
     _row("math.tanh", "Hyperbolic tangent.", _rounded(lambda a: np.tanh(a)), tolerance=_ulps(1.4)),
     _row("math.trunc", "Toward zero to an integral value.", _rounded(lambda a: np.trunc(a))),
