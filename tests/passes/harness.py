@@ -17,6 +17,7 @@ from pptc.ir.verify import verify
 from pptc.parser import parse
 from pptc.passes import PASSES
 from pptc.passes.base import PassContext, Remark, parse_pipeline
+from tests.passes.homes_model import run_homes
 
 MACHINE = Machine(
     "test", "x86", "for tests", vector_bits=512, matrix={"f32": MatrixTile(8, 2), "bf16": MatrixTile(6, 4, 2)}
@@ -68,7 +69,13 @@ def run(module: Op, entry: str, arguments: Mapping[str, Any], grid: int = 1) -> 
 
 
 def check_same(
-    text: str, pipeline: str, entry: str, arguments: Mapping[str, Any], *, relative: float = 0.0, grid: int = 1
+    text: str,
+    pipeline: str,
+    entry: str,
+    arguments: Mapping[str, Any],
+    *,
+    relative: float = 0.0,
+    grid: int = 1,
 ) -> Op:
     """The kernel gives the same numbers before and after every pass of the pipeline; returns the last module."""
     want = run(module_of(text), entry, arguments, grid)
@@ -76,14 +83,19 @@ def check_same(
     context = PassContext(MACHINE, Sink())
     for step in parse_pipeline(pipeline, PASSES):
         step.run(module, context)
-        got = run(module, entry, arguments, grid)
-        for name, array in want.items():
-            if relative:
-                scale = float(np.max(np.abs(array.astype(np.float64)), initial=0.0))
-                np.testing.assert_allclose(
-                    got[name].astype(np.float64), array.astype(np.float64), rtol=relative, atol=relative * scale,
-                    err_msg=f"{name} after {step.name}",
-                )  # fmt: skip
-            else:
-                np.testing.assert_array_equal(got[name], array, err_msg=f"{name} after {step.name}")
+        compare(run(module, entry, arguments, grid), want, step.name, relative)
+    compare(run_homes(module, entry, arguments, grid), want, "the homes", relative)
     return module
+
+
+def compare(got: Mapping[str, Any], want: Mapping[str, Any], after: str, relative: float) -> None:
+    """Arrays are equal, or close by the largest value."""
+    for name, array in want.items():
+        if relative:
+            scale = float(np.max(np.abs(array.astype(np.float64)), initial=0.0))
+            np.testing.assert_allclose(
+                got[name].astype(np.float64), array.astype(np.float64), rtol=relative, atol=relative * scale,
+                err_msg=f"{name} after {after}",
+            )  # fmt: skip
+        else:
+            np.testing.assert_array_equal(got[name], array, err_msg=f"{name} after {after}")
