@@ -15,8 +15,6 @@ from pptc.passes.lower_tiles.places import Line, Place
 from pptc.passes.lower_tiles.steps import Source, Step, identity
 from pptc.passes.lower_tiles.tiles import Tile
 
-_LEAST_WIDTH = 4
-
 
 def lower_column_reduction(frame: Frame, op: Op, meaning: ColumnReduce) -> Step | None:
     """Reduce the columns of a tile; gives the copy back that is left to do where source and destination share bytes."""
@@ -41,8 +39,7 @@ class _Columns:
         self._type = compute_type(source.elem)
         self._rows, self._columns = source.extents()
         self._unroll = frame.options.unroll
-        width = min(frame.machine.lanes(self._type.bits), *(p.run & -p.run for p in (self._place, target)))
-        self._width = width if frame.options.vectors and width >= _LEAST_WIDTH else 1
+        self._width = frame.lanes_over(self._type.bits, (self._place, target))
 
     def run(self) -> None:
         """Blocks of several vectors, single vectors, single columns."""

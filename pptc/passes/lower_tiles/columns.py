@@ -10,12 +10,9 @@ from pptc.ir.types import ScalarType
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.graph import Node
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
-from pptc.passes.lower_tiles.places import Place, Strided
+from pptc.passes.lower_tiles.places import Strided
 from pptc.passes.lower_tiles.reductions import Accumulator, accumulator
 from pptc.passes.lower_tiles.row_values import Columns, RowValues
-
-_LEAST_WIDTH = 4
-"""Shorter runs of neighbours are not worth vectors."""
 
 _LINE_BYTES = 64
 
@@ -37,23 +34,10 @@ class ColumnLoop:
         self._reductions = [node for node in sinks if node.reduction is not None]
         read = list(_read(sinks, phase))
         places = [node.place for node in [*read, *self._stores] if node.place is not None]
-        self._width = self._lanes_at_once([*read, *sinks], places)
-        self._masks = self._has_masks(places)
+        bits = max(compute_type(node.elem).bits for node in [*read, *sinks])
+        self._width = row.frame.lanes_over(bits, places)
+        self._masks = row.frame.has_masks(*(place.elem for place in places))
         self._fetched = fetched
-
-    def _lanes_at_once(self, nodes: Sequence[Node], places: Sequence[Place]) -> int:
-        """As many lanes as fill a register with the widest element, and as lie side by side everywhere."""
-        frame = self._row.frame
-        if not frame.options.vectors:
-            return 1
-        width = frame.machine.lanes(max(compute_type(node.elem).bits for node in nodes))
-        for place in places:
-            width = min(width, place.run & -place.run)
-        return width if width >= _LEAST_WIDTH else 1
-
-    def _has_masks(self, places: Sequence[Place]) -> bool:
-        native = self._row.frame.machine.native
-        return "mask.8" in native or ("mask.32" in native and all(p.elem.bits >= 32 for p in places))
 
     # -- the loops
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,13 +16,15 @@ from pptc.ir.types import INDEX, MemRefType, PtrType, ScalarType, Type
 from pptc.passes.homes import SCRATCH_BYTES, SPACE_OFFSETS, integer
 from pptc.passes.lower_tiles.code import Code, Index
 from pptc.passes.lower_tiles.lanes import Lane, Lanes, storage_type
-from pptc.passes.lower_tiles.places import memref
+from pptc.passes.lower_tiles.places import Place, memref
 from pptc.passes.lower_tiles.tiles import Tile, View
 
 if TYPE_CHECKING:
     from pptc.passes.lower_tiles.steps import Step
 
 ALIGNMENT = 64
+_LEAST_WIDTH = 4
+"""Shorter runs of neighbours are not worth vectors."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,20 @@ class Frame:
         """The tile or view that a value names."""
         found = self.tiles.get(value)
         return self.views[value] if found is None else found
+
+    # -- what the machine can do
+
+    def has_masks(self, *elements: ScalarType) -> bool:
+        """Whether loads and stores of these element types can leave out lanes."""
+        native = self.machine.native
+        return "mask.8" in native or ("mask.32" in native and all(elem.bits >= 32 for elem in elements))
+
+    def lanes_over(self, bits: int, places: Iterable[Place]) -> int:
+        """As many lanes of so many bits as fill a register and lie side by side everywhere; 1 if that is few."""
+        width = self.machine.lanes(bits)
+        for place in places:
+            width = min(width, place.run & -place.run)
+        return width if self.options.vectors and width >= _LEAST_WIDTH else 1
 
     # -- scratch memory
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from pptc.ir.core import Value
 from pptc.ir.scalars import Predicate, compute_type
-from pptc.ir.types import I1, I8, I16, I32, I64, INDEX, ScalarType, Type, VectorType
+from pptc.ir.types import I1, I8, I16, I32, I64, ScalarType, Type, VectorType
 from pptc.passes.lower_tiles import conversions
 from pptc.passes.lower_tiles.code import Code, Index
 
@@ -260,9 +260,3 @@ class Lanes:
     def mask(self, count: Index) -> Value:
         """True in the lanes below `count`."""
         return self.code.value("vector.create_mask", (self.code.index(count),), VectorType(self.width, I1))
-
-
-def row_lane(code: Code, value: Value, elem: ScalarType) -> Lane:
-    """A scalar in an element type, as a lane of width 1."""
-    assert elem != INDEX
-    return Lanes(code, 1).widen(value, elem)

@@ -131,7 +131,7 @@ def _right(
     place = tile.locate()
     lanes = frame.machine.lanes(32)
     panel = Panel(block.vectors * lanes, block.group)
-    masks = "mask.8" in frame.machine.native or ("mask.32" in frame.machine.native and tile.elem.bits >= 32)
+    masks = frame.has_masks(tile.elem)
     whole = isinstance(columns, int) and columns % panel.columns == 0
     few = isinstance(count, int) and count <= _FEW_ROWS
     if few and block.group == 1 and place.run % lanes == 0 and (whole or masks):

@@ -241,9 +241,8 @@ class _Strips:
 
     def _is_direct(self, place: Place) -> bool:
         """Whether vectors can be read and written in place."""
-        native = self._frame.machine.native
-        masks = "mask.8" in native or ("mask.32" in native and place.elem.bits >= 32)
-        return place.run % self._lanes.width == 0 and (self._limit is None or masks)
+        is_masked = self._limit is None or self._frame.has_masks(place.elem)
+        return place.run % self._lanes.width == 0 and is_masked
 
     def _mask(self, column: Index) -> Value | None:
         return None if self._limit is None else self._lanes.mask(self._code.sub(self._limit, column))

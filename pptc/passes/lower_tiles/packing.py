@@ -24,8 +24,6 @@ from pptc.passes.lower_tiles.steps import Step
 from pptc.passes.lower_tiles.tiles import Packed, Tile
 from pptc.passes.panels import LANE_BYTES, Panel, panel_of
 
-_LEAST_WIDTH = 4
-
 
 def pack(frame: Frame, step: Step) -> None:
     """The writer of a tile whose home is a panel."""
@@ -75,15 +73,14 @@ class _Packer:
         self._place, self._depth, self._columns = source.place, source.depth, source.columns
         self._panel = panel
         self.groups = self._code.div(self._code.add(self._depth, panel.group - 1), panel.group)
-        lanes = frame.machine.lanes(8 * LANE_BYTES)
-        run = source.place.run
-        self._width = min(lanes, run & -run)
+        self._width = frame.lanes_over(8 * LANE_BYTES, (source.place,))
+        self._masks = frame.has_masks(source.place.elem)
         self._whole = isinstance(self._columns, int) and self._columns % panel.columns == 0
 
     def pack(self) -> None:
         """All panels."""
         place = self._place
-        if self._width >= _LEAST_WIDTH:
+        if self._width > 1:
             self._along_columns()
         elif isinstance(place, Strided) and place.row_stride == 1:
             self._each_panel(lambda j: self._along_depth(j, place))
@@ -99,10 +96,6 @@ class _Packer:
             self._code, self.memory, self._code.mul(j, self._code.mul(self.groups, self._panel.group))
         )
 
-    def _has_masks(self) -> bool:
-        native = self._frame.machine.native
-        return "mask.8" in native or ("mask.32" in native and self._place.elem.bits >= 32)
-
     # -- vectors along columns
 
     def _along_columns(self) -> None:
@@ -114,7 +107,7 @@ class _Packer:
         if left != 0:  # zeros stand for the rows that are missing in the last group
             for rows in range(1, group):
                 code.branch(code.compare("eq", left, rows), partial(self._row_of_groups, whole, rows))
-        if not self._whole and not self._has_masks():
+        if not self._whole and not self._masks:
             self._each_panel(self._one_by_one, self._full_columns())
 
     def _full_columns(self) -> Index:
@@ -123,7 +116,7 @@ class _Packer:
     def _row_of_groups(self, g: Index, rows: int) -> None:
         code, full, step = self._code, self._full_columns(), self._panel.columns
         code.loop(0, full, step, lambda j, _: self._group_of_rows(j, g, rows, masked=False))
-        if not self._whole and self._has_masks():
+        if not self._whole and self._masks:
             self._each_panel(lambda j: self._group_of_rows(j, g, rows, masked=True), full)
 
     def _group_of_rows(self, j: Index, g: Index, rows: int, masked: bool) -> None:
