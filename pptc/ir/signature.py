@@ -63,20 +63,27 @@ def signatures(module: Op) -> tuple[KernelSignature, ...]:
 
 
 def kernel_signature(function: Op) -> KernelSignature:
-    """The signature of a tile-level function. Raises CompileError P0203 on an argument that no caller can pass."""
+    """The signature of a tile- or loop-level function. Raises CompileError P0203 on an argument that no caller can pass."""
     name = symbol_name(function)
     arguments = tuple(
-        _argument(function, value, index, name) for index, value in enumerate(function.body.args)
+        _argument(function, value, index, name) for index, value in enumerate(_passed(function))
     )
     asks = any(op.name in GRID_OPS for op in function.walk())
     uses_grid = asks or any(argument.role for argument in arguments)
     return KernelSignature(name, arguments, uses_grid, in_place_pairs(function))
 
 
+def _passed(function: Op) -> list[Value]:
+    """The arguments without the scratch that lowering adds as the last one."""
+    arguments = function.body.args
+    lowered = bool(arguments) and isinstance(arguments[-1].type, MemRefType)
+    return arguments[:-1] if lowered and "tile.scratch_bytes" in function.attributes else arguments
+
+
 def _argument(function: Op, value: Value, index: int, kernel: str) -> Argument:
     name = value.name or f"arg{index}"
     role = spmd_role(function, index)
-    if isinstance(value.type, PtrType):
+    if isinstance(value.type, (PtrType, MemRefType)):
         reads, writes = pointer_access(value)
         return Argument(name, "pointer", value.type.elem, reads, writes, role)
     if isinstance(value.type, ScalarType):

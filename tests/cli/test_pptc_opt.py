@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import KERNEL, Call
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_without_passes_the_module_comes_back(call: Call) -> None:
@@ -65,3 +69,15 @@ def test_an_invalid_module_can_be_printed(call: Call, folder: Path) -> None:
 def test_help_and_version(call: Call) -> None:
     assert call("pptc-opt", "--version").out.startswith("pptc-opt ")
     assert "--pass-pipeline" in call("pptc-opt", "--help").out
+
+
+@pytest.mark.parametrize("example", ["matmul_silu", "rmsnorm", "softmax"])
+def test_every_dump_gives_the_code_of_the_whole_run(call: Call, folder: Path, example: str) -> None:
+    source = str(EXAMPLES / example / f"{example}.pto")
+    assert call("pptc", "-t", "avx2", "--dump-dir", "dumps", source).status == 0
+    whole = call("pptc", "-t", "avx2", "-S", source, "-o", "-")
+    dumps = sorted((folder / "dumps").iterdir())
+    assert {"lower-tiles", "expand-math"} <= {dump.name.split(".")[0][3:] for dump in dumps}
+    for dump in dumps:
+        again = call("pptc", "-t", "avx2", "-S", str(dump), "-o", "-")
+        assert (again.status, again.out) == (0, whole.out), dump.name
