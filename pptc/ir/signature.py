@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pptc.diag import fail
+from pptc.ir.attrs import TypeAttr
 from pptc.ir.core import Op, Value, functions, symbol_name
 from pptc.ir.in_place import in_place_pairs
 from pptc.ir.opdef import Access
 from pptc.ir.spmd import GRID_OPS, Role, spmd_role
-from pptc.ir.types import MemRefType, PartType, PtrType, ScalarType, Type, ViewType
+from pptc.ir.types import FunctionType, MemRefType, PartType, PtrType, ScalarType, Type, ViewType
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,19 @@ def signatures(module: Op) -> tuple[KernelSignature, ...]:
 
 
 def kernel_signature(function: Op) -> KernelSignature:
-    """The signature of a tile- or loop-level function. Raises CompileError P0203 on an argument that no caller can pass."""
+    """The signature of a tile- or loop-level function.
+
+    Raises CompileError P0203 on an argument that no caller can pass, and on a result.
+    """
     name = symbol_name(function)
+    type_ = function.attributes.get("function_type")
+    if isinstance(type_, TypeAttr) and isinstance(type_.type, FunctionType) and type_.type.results:
+        raise fail(
+            "P0203",
+            f"kernel @{name} returns a value, and kernels return nothing",
+            function.span,
+            hint="store the value through a pointer argument, or make this function private",
+        )
     arguments = tuple(
         _argument(function, value, index, name) for index, value in enumerate(_passed(function))
     )

@@ -15,7 +15,7 @@ _SKIPPED = r"(?P<COMMENT>//[^\n]*)"
 _FAULTY = (
     r"(?P<OPEN_STRING>\"[^\n]*)",
     r"(?P<BAD_NUMBER>[+-]?\.?\d[\w.]*)",
-    r"(?P<BAD>[^\w\s%@#!\"(){}\[\]<>:,=+*?|/^-]+|.)",
+    r"(?P<BAD>[^\w\s%@#!\"(){}\[\]<>:,=+*?|/^-]+|\S)",
 )
 _BAD_WORDS = MappingProxyType(
     {

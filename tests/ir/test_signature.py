@@ -112,6 +112,11 @@ def test_an_argument_that_no_caller_has() -> None:
         signatures(module_of(f"module {{ func.func @k(%t: {TILE}) {{ return }} }}"))
 
 
+def test_a_result_that_no_caller_gets() -> None:
+    with pytest.raises(CompileError, match="returns a value"):
+        signatures(module_of("module { func.func @k(%n: i32) -> i32 { return %n : i32 } }"))
+
+
 # ---------------------------------------------------------------- in place
 
 

@@ -41,6 +41,12 @@ def test_keyed_and_compact_tiles_are_one_type() -> None:
     assert types == [TileType("acc", F32, 16, 32, None, 7, "col_major", "row_major", 1024, 3, 2)] * 3
 
 
+@pytest.mark.parametrize("end", ["\r\n", " \t", "\r\n// last\r\n"])
+def test_white_space_of_any_kind_ends_a_text(end: str) -> None:
+    text = "module {\n func.func @f() {\n return\n }\n}"
+    same(text, text.replace("\n", "\r\n") + end)
+
+
 @pytest.mark.parametrize(
     ("module_arch", "option", "layout"),
     [("a2a3", None, "row_major"), ("a3", None, "row_major"), ("a5", None, "col_major"), ("a2a3", "a5", "col_major"),
