@@ -16,6 +16,7 @@ from pptc.parser import parse
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = [
     *sorted((ROOT / "tests" / "files" / "tile").glob("*.pto")),
+    *sorted((ROOT / "tests" / "files" / "odd").glob("*.pto")),
     *sorted((ROOT / "tests" / "files" / "core").glob("*.pto")),
     *sorted((ROOT / "examples").glob("*/*.pto")),
 ]
