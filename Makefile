@@ -50,6 +50,7 @@ c-test: build/asan/build.ninja ## the C library's tests under ASan and UBSan, wa
 bench: $(BENCH) ## the benchmarks against the peers of the bench extra
 	python -m bench.gemm
 	python -m bench.softmax
+	python -m bench.budgets
 
 deps: toolchain ## install the Debian packages that are missing (as root), or say which
 	$(call need,g++:g++ git:git groff:groff-base)
