@@ -189,3 +189,14 @@ def _help_lines(flags: Sequence[Flag]) -> list[tuple[str, Flag]]:
             spelling, first = lines[-1]
             lines[-1] = (f"{spelling}, {flag.spelling}", first)
     return lines
+
+
+def answer(program: str, parsed: Parsed, usage: str, summary: str, flags: Sequence[Flag]) -> str | None:
+    """What `--help` or `--version` of a companion program prints; None when neither was given."""
+    if parsed.on("help"):
+        return help_text(usage, summary, flags)
+    if parsed.on("version"):
+        from pptc import __version__
+
+        return f"{program} {__version__}\n"
+    return None

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from pptc.cli.console import Console, run
-from pptc.cli.flags import Flag, Parsed, Style, help_text, parse
+from pptc.cli.flags import Flag, Parsed, Style, answer, parse
 from pptc.diag import fail
 
 USAGE = "pptc-opt [FLAG | FILE.pto | -]..."
@@ -35,13 +35,9 @@ def main(words: Sequence[str] | None = None) -> int:
 def command(console: Console, words: Sequence[str]) -> int:
     """Do what the words say."""
     parsed = parse(words, FLAGS)
-    if parsed.on("help"):
-        console.out.write(help_text(USAGE, SUMMARY, FLAGS))
-        return 0
-    if parsed.on("version"):
-        from pptc import __version__
-
-        console.out.write(f"pptc-opt {__version__}\n")
+    text = answer(console.program, parsed, USAGE, SUMMARY, FLAGS)
+    if text is not None:
+        console.out.write(text)
         return 0
     return _optimise(parsed, console)
 
