@@ -42,24 +42,3 @@ def element_count(type: TileType) -> int:
 def byte_offset(type: TileType, row: Any, column: Any) -> Any:
     """The byte offset of element (row, column)."""
     return element_offset(type, row, column) * type.elem.bytes
-
-
-def linear_equivalent(a: TileType, b: TileType) -> bool:
-    """Whether element number i of `a`, in order, lies at the same bytes as element number i of `b`.
-
-    True of equal physical layouts, and of vectors: an 8x1 column is a 1x8 row. Valid extents play no part: what a read
-    finds beyond the valid region of the last write is unspecified anyway.
-    """
-    if (a.space, a.elem) != (b.space, b.elem):
-        return False
-    return _physical(a) == _physical(b) or (
-        _is_vector(a) and _is_vector(b) and element_count(a) == element_count(b)
-    )
-
-
-def _physical(type: TileType) -> tuple[object, ...]:
-    return type.rows, type.cols, type.blayout, type.slayout, type.fractal if type.is_boxed else None
-
-
-def _is_vector(type: TileType) -> bool:
-    return not type.is_boxed and 1 in (type.rows, type.cols)

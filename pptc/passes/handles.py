@@ -64,7 +64,7 @@ def same_layout(a: TileType, b: TileType) -> bool:
     return a.with_valid(None, None) == b.with_valid(None, None)
 
 
-def linear_equivalent(a: TileType, b: TileType) -> bool:
+def may_reshape(a: TileType, b: TileType) -> bool:
     """True when treshape may turn one into the other."""
     return a.space == b.space and a.size_bytes == b.size_bytes and not (a.is_boxed or b.is_boxed)
 

@@ -23,7 +23,7 @@ from pptc.passes.base import Pass, PassContext, Remark
 from pptc.passes.handles import (
     Extent,
     extents_of,
-    linear_equivalent,
+    may_reshape,
     new_tile,
     reinterpreted,
     same_layout,
@@ -108,7 +108,7 @@ def _clash(web: Web) -> str | None:
         a, b = tile_type(first), tile_type(other)
         if _address(first) != _address(other):
             return "tiles of other addresses overlap it while it is in use"
-        if not same_layout(a, b) and not linear_equivalent(a, b):
+        if not same_layout(a, b) and not may_reshape(a, b):
             return "it is read in another layout than it was written"
     return None
 

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pptc.ir.layouts import byte_offset, element_count, element_offset, linear_equivalent
+from pptc.ir.layouts import byte_offset, element_count, element_offset
 from pptc.ir.types import BF16, F16, F32, I8, Box, Major, ScalarType, TileType
 
 
@@ -86,23 +86,3 @@ def test_elements_never_share_a_place(name: str, shape: tuple[int, int]) -> None
 def test_one_row_of_boxes_is_dense() -> None:
     assert element_count(tile(1, 64, F16, "row_major", "row_major")) == 64
     assert element_count(tile(1, 32, F32, "col_major", "row_major", 1024)) == 32
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "same"),
-    [
-        (tile(8, 1, blayout="col_major"), tile(1, 8), True),
-        (tile(8, 1), tile(1, 8, blayout="col_major"), True),
-        (tile(16, 64), tile(16, 64), True),
-        (tile(16, 64), tile(16, 64).with_valid(None, 3), True),
-        (tile(16, 64), tile(64, 16), False),
-        (tile(16, 64), tile(16, 64, blayout="col_major"), False),
-        (tile(8, 1), tile(1, 8, I8), False),
-        (tile(8, 1), tile(1, 16), False),
-        (tile(16, 64, F16, "col_major", "row_major"), tile(16, 64, F16, "row_major", "row_major"), False),
-        (tile(1, 64, F16, "row_major", "row_major"), tile(64, 1, F16), False),
-    ],
-)
-def test_linear_equivalence(a: TileType, b: TileType, same: bool) -> None:
-    assert linear_equivalent(a, b) is same
-    assert linear_equivalent(b, a) is same
