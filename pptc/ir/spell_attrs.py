@@ -57,7 +57,8 @@ _DOTTED = re.compile(r"#pto\.([a-z_][\w.]*)\s*<\s*([^<>=]*?)\s*>")
 _SPACED = re.compile(r"#pto<\s*([a-z_]\w*)\s+(\w+)\s*>")
 _DIMENSION = re.compile(r"#core\.dim<(.*)>", re.DOTALL)
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})')
-_BARE_KEY = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
+_BARE_KEY = re.compile(r"[A-Za-z_][\w$]*|[A-Za-z_]\w*(\.\w+)+", re.ASCII)
+_STATEMENTS = frozenset({"return"})  # alone in braces, it would be a region with one op
 _BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 _ESCAPES = MappingProxyType({"n": "\n", "t": "\t", '"': '"', "\\": "\\"})
 
@@ -221,7 +222,7 @@ def print_dictionary(entries: Mapping[str, Attr]) -> str:
 
 
 def _print_entry(key: str, value: Attr) -> str:
-    name = key if _BARE_KEY.fullmatch(key) else print_string(key)
+    name = key if _BARE_KEY.fullmatch(key) and key not in _STATEMENTS else print_string(key)
     if isinstance(value, UnitAttr):
         return name
     if isinstance(value, FloatAttr) and value.type == F64 and math.isfinite(float_value(value)):

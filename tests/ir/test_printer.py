@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pptc.diag import Sink, Source, UserLocation
@@ -129,10 +129,16 @@ ATTRIBUTES: st.SearchStrategy[Attr] = st.recursive(
 )
 
 
+SIGNATURE = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
+"""Attributes of a function that its signature spells."""
+
+
 @settings(max_examples=150)
 @given(st.dictionaries(KEYS, ATTRIBUTES, max_size=4))
+@example({"return": UNIT})
+@example({"A.": UNIT, "a.b": True, "a$b": True, "a.$": True})
 def test_every_attribute(entries: dict[str, Attr]) -> None:
-    entries = {key: value for key, value in entries.items() if key not in ("sym_name", "function_type")}
+    entries = {key: value for key, value in entries.items() if key not in SIGNATURE}
     reread(module(function(Block(), attributes=entries)))
 
 
