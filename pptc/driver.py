@@ -302,13 +302,18 @@ def header(item: Lowered, options: CompileOptions, name: str) -> bytes:
     return c_header(kernels, codes, Path(name).name, PRODUCER).encode()
 
 
-def write_output(path: str, data: bytes) -> bool:
-    """Put the bytes into a file by renaming a temporary one; an equal file is left alone. Returns whether it wrote."""
+def write_output(path: str, data: bytes, inputs: Sequence[str] = ()) -> bool:
+    """Put the bytes into a file by renaming a temporary one; an equal file is left alone. Returns whether it wrote.
+
+    An equal file that is older than an input gets a new date: otherwise make would build it again and again.
+    """
     import tempfile
 
     target = Path(path)
     try:
         if target.is_file() and target.read_bytes() == data:
+            if any(_is_newer(Path(name), target) for name in inputs):
+                os.utime(target)
             return False
         if target.exists() and not target.is_file():
             target.write_bytes(data)
@@ -327,6 +332,10 @@ def write_output(path: str, data: bytes) -> bool:
             raise fail("P0303", f"cannot write '{path}': {error.strerror}") from None
         raise
     return True
+
+
+def _is_newer(source: Path, target: Path) -> bool:
+    return source.is_file() and source.stat().st_mtime_ns > target.stat().st_mtime_ns
 
 
 def _mode(target: Path) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +13,7 @@ import pytest
 
 import pptc
 from examples.case import Example
-from examples.run_all import EXAMPLES, ROWS, TARGETS, hosts, runs_here
+from examples.run_all import EXAMPLES, HERE, ROWS, TARGETS, hosts, runs_here
 from pptc import driver
 from pptc.cli.pptc import main
 from pptc.diag import Sink
@@ -76,3 +80,17 @@ def test_tile_level_dump_gives_the_bytes_of_the_whole_run(example: Example, tmp_
     assert main(["-t", "avx512", "--compile-to=tiled", str(example.path), "-o", tiled]) == 0
     assert main(["-t", "avx512", "-c", tiled, "-o", again]) == 0
     assert Path(again).read_bytes() == Path(whole).read_bytes()
+
+
+def test_touching_an_included_file_rebuilds_one_object(tmp_path: Path) -> None:
+    project = shutil.copytree(HERE / "make_project", tmp_path / "project")
+    command = ["make", "-C", str(project), f"PPTC={Path(sys.executable).with_name('pptc')}"]
+    subprocess.run(command, check=True, capture_output=True)
+    helpers = project / "include" / "helpers.pto"
+    later = helpers.stat().st_mtime_ns + 10**9
+    for made in project.iterdir():
+        os.utime(made, ns=(later, later))
+    os.utime(helpers, ns=(later + 10**9, later + 10**9))
+    again = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert [word for word in ("scale.o", "shift.o") if f"-o {word}" in again] == ["scale.o"]
+    assert "up to date" in subprocess.run(command, check=True, capture_output=True, text=True).stdout

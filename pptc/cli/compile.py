@@ -51,7 +51,11 @@ class _Run:
     def run(self) -> int:
         """Compile, show findings, write files."""
         units = self._units()
-        products = [product for task, unit in units for product in self._products(task, unit)]
+        products = [
+            replace(product, files=unit.files)
+            for task, unit in units
+            for product in self._products(task, unit)
+        ]
         status = self.console.show(self.journal.sink)
         if status == 0:
             for product in products:

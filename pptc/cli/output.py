@@ -10,10 +10,11 @@ from pptc.cli.console import Console
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """An output in memory. `path` is `-` for standard output."""
+    """An output in memory. `path` is `-` for standard output; `files` are what it was made from."""
 
     path: str
     data: bytes
+    files: tuple[str, ...] = ()
 
 
 def write(product: Product, console: Console) -> None:
@@ -23,4 +24,4 @@ def write(product: Product, console: Console) -> None:
         console.out.buffer.write(product.data)
         console.out.buffer.flush()
     else:
-        driver.write_output(product.path, product.data)
+        driver.write_output(product.path, product.data, product.files)

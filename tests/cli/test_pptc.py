@@ -131,11 +131,19 @@ def test_symbol_prefix(call: Call, folder: Path) -> None:
 
 def test_an_equal_output_is_not_touched(call: Call, folder: Path) -> None:
     assert call("pptc", "k.pto").status == 0
+    os.utime(folder / "k.pto", ns=(0, 0))
     os.utime(folder / "k.so", ns=(0, 0))
     assert call("pptc", "k.pto").status == 0
     assert (folder / "k.so").stat().st_mtime_ns == 0
     assert call("pptc", "-O0", "k.pto").status == 0
     assert (folder / "k.so").stat().st_mtime_ns != 0
+
+
+def test_an_equal_output_older_than_an_input_gets_a_new_date(call: Call, folder: Path) -> None:
+    assert call("pptc", "k.pto").status == 0
+    os.utime(folder / "k.so", ns=(0, 0))
+    assert call("pptc", "k.pto").status == 0
+    assert (folder / "k.so").stat().st_mtime_ns >= (folder / "k.pto").stat().st_mtime_ns
 
 
 def test_permissions(call: Call, folder: Path) -> None:
