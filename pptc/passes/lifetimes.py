@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pptc.ir.analysis import ancestor_in, defining_block, tile_uses
 from pptc.ir.core import Op, Value
+from pptc.passes.homes import STRIP
 from pptc.passes.tile_facts import late_readers
 
 
@@ -39,10 +40,13 @@ class Lifetimes:
         """From the first op that touches a tile to the last, in the block that allocates it.
 
         What touches it inside of a loop of that block makes it live through the whole loop. Tiles that copy it may be
-        read in place, so it lives as long as they do.
+        read in place, so it lives as long as they do. The ops of a row run phase by phase and not in the order of the
+        text, so a row of a strip loop lives through the whole trip.
         """
         block, alloc = defining_block(tile), tile.op
         assert alloc is not None
+        if alloc.parent is not None and STRIP in alloc.parent.attributes:
+            return self._enter[alloc.parent], self._leave[alloc.parent]
         touching = [use.op for use in tile_uses(tile)] + late_readers(tile)
         places = [place for op in touching if (place := ancestor_in(op, block)) is not None] or [alloc]
         end = len(self._enter) if len(places) < len(touching) else 0
