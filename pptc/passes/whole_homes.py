@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pptc.ir.analysis import (
+    ancestor_in,
     comes_before,
     handle_source,
     readers,
@@ -105,17 +106,17 @@ def _is_cut(handle: Value) -> bool:
 
 
 def _source_tile_stays(writer: Op, ends: list[Op]) -> bool:
-    """True when the source is a private tile that is made anew with every value."""
-    source = writer.operand("src")
+    """True when the source is a private tile that nothing writes again while its copy lives."""
+    source, target = writer.operand("src"), writer.operand("dst")
     made, root = only_writer(source), root_tile(source).op
-    if (
-        made is None
-        or root is None
-        or not is_direct(source)
-        or tile_type(source).elem != tile_type(writer.operand("dst")).elem
-    ):
+    if made is None or root is None or root.block is None or not is_direct(source):
         return False
-    return root.block is made.block and span(writer, ends) is not None
+    if tile_type(source).elem != tile_type(target).elem or span(writer, ends) is None:
+        return False
+    if root.block is made.block:
+        return True
+    place = ancestor_in(made, root.block)
+    return root.block is writer.block and place is not None and comes_before(place, writer)
 
 
 def _memory_stays(load: Op, ends: list[Op]) -> bool:
