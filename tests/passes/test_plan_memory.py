@@ -26,7 +26,7 @@ def test_neighbours_in_time_lie_apart(requests: list[Request]) -> None:
     offsets, total = packed(requests)
     placed = list(zip(requests, offsets, strict=True))
     for position, (a, here) in enumerate(placed):
-        assert 0 <= here and here + a.size <= total
+        assert here >= 0 and here + a.size <= total
         for b, there in placed[position + 1 :]:
             if a.start <= b.end and b.start <= a.end:
                 assert here + a.size <= there or there + b.size <= here
