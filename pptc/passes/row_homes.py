@@ -16,6 +16,9 @@ from pptc.passes.phases import phases_of
 from pptc.passes.tile_facts import expose, is_covered, is_plain, is_readable_in_place, matrix_part
 from pptc.passes.windows import may_be_in_place
 
+_LONGEST_CHAIN = 64
+"""A value this many steps away from bytes gets some: nobody needs to nest deeper to compute it."""
+
 
 @dataclass
 class Rows:
@@ -31,6 +34,7 @@ class Rows:
         self.tiles = [op.result for op in self.loop.body if op.name == "pto.alloc_tile"]
         self.writes = [use for op in self.phases for use in uses(op) if use.writes]
         self._last: dict[Value, int] = {}
+        self._depth: dict[Value, int] = {}
 
     def assign(self, first_number: int) -> int:
         """Write `tile.home` on all tiles; gives the next number for a destination row.
@@ -62,33 +66,49 @@ class Rows:
         if tile_type(tile).cols == 1:
             return "register"
         first, last = self.phases[writer], self._last[tile]
-        if not self._is_safe(list(self._lazy_reads(writer)), first, last):
+        sources = self._upstream(writer) if last > first else []
+        if not self._is_safe([read for op in sources for read in self._outer_reads(op)], first, last):
             return "strip"
         if writer.name in ("pto.tload", "pto.textract"):
             return "view" if self.views and is_readable_in_place(writer) else "strip"
-        return "strip" if last > first and self._cost(writer) > self.dear else "register"
+        if sum(map(cost_of, sources)) > self.dear:
+            return "strip"
+        self._depth[tile] = 1 + max(
+            (self._depth.get(target, 0) for target in self._made_from(tile)), default=0
+        )
+        return "register" if self._depth[tile] % _LONGEST_CHAIN else "strip"
+
+    def _made_from(self, tile: Value) -> Iterator[Value]:
+        """The wide values without bytes that are computed from a value."""
+        for reader in readers(tile):
+            for target in _wide_targets(reader):
+                if self.homes.get(target) == "register":
+                    yield target
 
     def _last_use(self, tile: Value) -> int:
         """The last phase in which the value is asked for, by ops or through values without bytes."""
         last = max((self.phases[writer] for writer in writers(tile)), default=0)
         for reader in readers(tile):
             last = max(last, self.phases[reader])
-            for target in _wide_targets(reader):
-                if self.homes.get(target) == "register":
-                    last = max(last, self._last[target])
-        return last
+        return max([last, *(self._last[target] for target in self._made_from(tile))])
 
-    def _lazy_reads(self, op: Op) -> Iterator[Use]:
-        """What is read when the value of `op` is computed where it is needed, all its sources likewise."""
-        for use in uses(op):
-            if not use.reads:
-                continue
-            made = _row_tile(use, self.loop)
-            if made is None:
-                yield use
-            elif made.cols_are_many:
-                for writer in writers(made.root):
-                    yield from self._lazy_reads(writer)
+    def _upstream(self, writer: Op) -> list[Op]:
+        """The ops that run again when the value of `writer` is computed from memory, each once."""
+        found = {writer: None}
+        pending = [writer]
+        while pending:
+            for use in uses(pending.pop()):
+                made = _row_tile(use, self.loop) if use.reads else None
+                if made is None or tile_type(made).cols == 1:  # a value that a row has once is kept
+                    continue
+                fresh = [op for op in writers(made) if op not in found]
+                found.update(dict.fromkeys(fresh))
+                pending += fresh
+        return list(found)
+
+    def _outer_reads(self, op: Op) -> Iterator[Use]:
+        """What an op reads of memory and of tiles from outside of the loop."""
+        return (use for use in uses(op) if use.reads and _row_tile(use, self.loop) is None)
 
     def _is_safe(self, reads: list[Use], first: int, last: int) -> bool:
         """True when nothing that is written in phases [first, last) changes what a read in `last` would see."""
@@ -97,15 +117,6 @@ class Rows:
             for write in self.writes
             for read in reads
         )
-
-    def _cost(self, writer: Op) -> int:
-        """What it takes to compute a value from memory again."""
-        total = cost_of(writer)
-        for use in uses(writer):
-            made = _row_tile(use, self.loop) if use.reads else None
-            if made is not None and made.cols_are_many:
-                total += sum(self._cost(source) for source in writers(made.root))
-        return total
 
     # -- strips in the destination row
 
@@ -148,22 +159,12 @@ class Rows:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _RowTile:
-    root: Value
-
-    @property
-    def cols_are_many(self) -> bool:
-        """False for a value that a row has once: it is computed once and kept."""
-        return tile_type(self.root).cols != 1
-
-
-def _row_tile(use: Use, loop: Op) -> _RowTile | None:
+def _row_tile(use: Use, loop: Op) -> Value | None:
     """The one-row tile of the loop behind an operand; None for memory and tiles from outside."""
     if not isinstance(use.value.type, TileType):
         return None
     root = root_tile(use.value)
-    return _RowTile(root) if root.op is not None and root.op.block is loop.body else None
+    return root if root.op is not None and root.op.block is loop.body else None
 
 
 def _wide_targets(op: Op) -> Iterator[Value]:

@@ -296,3 +296,27 @@ def test_a_switch_reads_nothing_in_place() -> None:
         TILE_LEVEL.replace("residency", "residency{views=off}"),
     )
     assert "view" not in _homes(module).values()
+
+
+def test_a_long_chain_gets_bytes_on_its_way_and_costs_no_more_than_its_length() -> None:
+    """Every value is used twice: what is counted or collected per path would never end."""
+    count = 150
+    steps = [op("tadd", f"%t{n}: !tile, %t{n}: !tile", f"%t{n + 1}", "!tile") for n in range(count)]
+    tiles = "\n".join(f"%t{n} = pto.alloc_tile : !tile" for n in range(count + 1))
+    module = transformed(
+        _kernel(
+            "\n".join(
+                [
+                    tiles,
+                    load("%x0", "8x64xf32", "%t0", "!tile"),
+                    *steps,
+                    op("trowmax", f"%t{count}: !tile", "%m", "!column"),
+                    op("trowexpandsub", f"%t{count}: !tile, %m: !column", "%b", "!tile"),
+                    store("%b", "!tile", "%y0", "8x64xf32"),
+                ]
+            )
+        ),
+        TILE_LEVEL,
+    )
+    kept = [name for name, home in _homes(module).items() if home == "strip"]
+    assert f"t{count}" in kept and 2 <= len(kept) <= 4
