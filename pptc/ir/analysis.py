@@ -12,7 +12,7 @@ from pptc.ir.attrs import IntAttr
 from pptc.ir.constants import attribute_value
 from pptc.ir.core import Block, Op, Value
 from pptc.ir.opdef import Access, Handle, Operand
-from pptc.ir.types import TileType
+from pptc.ir.types import ScalarType, TileType
 
 READS: frozenset[Access] = frozenset(("read", "update"))
 WRITES: frozenset[Access] = frozenset(("write", "update", "scratch"))
@@ -40,8 +40,8 @@ class Use:
 
     @property
     def reads(self) -> bool:
-        """True when the op reads the memory behind the operand."""
-        return self.declared.access in READS
+        """True when the op reads the memory behind the operand; a number has none, whatever else could stand there."""
+        return self.declared.access in READS and not isinstance(self.value.type, ScalarType)
 
     @property
     def writes(self) -> bool:
