@@ -103,6 +103,11 @@ def _write(frame: Frame, tile: Tile, values: Array, rows: int, columns: int) -> 
     """Round results to the tile's type and write them; what is outside of the valid region is unspecified then."""
     values = numeric.narrow(np.broadcast_to(values, (rows, columns)), tile.type.elem)
     tile.write(values)
+    _leave_unspecified(frame, tile)
+
+
+def _leave_unspecified(frame: Frame, tile: Tile) -> None:
+    """After an op that wrote a tile, of an empty region too, nothing is known of what lies outside of the region."""
     if frame.poison and tile.whole is tile.type:
         tile.leave_unspecified(outside=True)
 
@@ -131,6 +136,8 @@ def _map(frame: Frame, op: Op) -> Results:
     _spoil_scratch(frame, op)
     if rows and columns:
         _write(frame, target, reference(*inputs, **keywords(op, meaning)), rows, columns)
+    else:
+        _leave_unspecified(frame, target)
     return None
 
 
@@ -141,8 +148,11 @@ def _reduce(frame: Frame, op: Op) -> Results:
     values = _read(source, source.v_row, source.v_col)
     _spoil_scratch(frame, op)
     result = reference(values)
+    target: Tile = frame.one(op, meaning.destination)
     if result.size:
-        _write(frame, frame.one(op, meaning.destination), result, *result.shape)
+        _write(frame, target, result, *result.shape)
+    else:
+        _leave_unspecified(frame, target)
     return None
 
 
@@ -160,6 +170,8 @@ def _contract(frame: Frame, op: Op) -> Results:
     product = reference(_read(lhs, rows, inner), _read(rhs, inner, columns), **more)
     if rows and columns:
         _write(frame, target, product, rows, columns)
+    else:
+        _leave_unspecified(frame, target)
     return None
 
 
@@ -177,6 +189,8 @@ def _window(frame: Frame, op: Op) -> Results:
         target.write(values, row, column)
     elif rows and columns:
         _write(frame, target, values, rows, columns)
+    else:
+        _leave_unspecified(frame, target)
     return None
 
 

@@ -61,7 +61,7 @@ def _no_collection() -> Iterator[None]:
 
 def _parse(source: Source, sink: Sink, arch: str | None) -> Op | None:
     nodes = parse_tree(source, sink)
-    if not nodes:
+    if all(node.type == "alias" for node in nodes):
         if not sink.error_count:
             sink.error("P0003", "the file holds no module", Span(source, 0, 0))
         return None

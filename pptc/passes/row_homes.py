@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pptc.ir.analysis import Use, readers, root_pointer, root_tile, uses, writers
+from pptc.ir.analysis import Use, comes_before, readers, root_pointer, root_tile, uses, writers
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.types import I64, TileType, element_type
@@ -128,7 +128,10 @@ class Rows:
         for store in self.loop.body:
             if store.name != "pto.tstore" or store in taken or not self._fits(tile, store):
                 continue
-            if self._row_is_free(store, self.phases[writer]) and expose(store.operand("dst"), writer):
+            first = self.phases[writer]
+            if first == self.phases[store] and not comes_before(writer, store):
+                continue  # the strip would be written over the result
+            if self._row_is_free(store, first) and expose(store.operand("dst"), writer):
                 return store
         return None
 

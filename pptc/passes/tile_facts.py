@@ -157,14 +157,15 @@ def stays_unchanged(pointer: Value, start: Op, ends: list[Op]) -> bool:
 
 
 def is_covered(tile: Value, writer: Op) -> bool:
-    """True when no reader of a tile looks at more columns than its writer fills, nor at more rows."""
+    """True when no reader of a tile looks at more columns than its writer fills, nor at more rows or at its bytes."""
     written = next(extents_of(use.value) for use in uses(writer) if use.writes)
     for use in tile_uses(tile):
         if not use.reads:
             continue
         read = extents_of(use.value)
         if (
-            written is None
+            use.op.name == "pto.tgetval"
+            or written is None
             or read is None
             or not (equal(read[1], written[1]) and _fits_rows(use, read[0], written[0]))
         ):

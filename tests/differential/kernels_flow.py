@@ -273,6 +273,20 @@ def several_stores(k: Writer) -> Runs:
     return Runs({"x": (8, 16), "y": (12, 16)}, want)
 
 
+@kernel(x="*f32", w="*f32", y="*f32", z="*f32")
+def stored_before_the_next_load(k: Writer) -> Runs:
+    """A row is stored, then another one is loaded that has to be kept somewhere: not in the row that is stored."""
+    a = k.load(k.whole("x", 9, 16), k.tile("16x16xf32", (9, 16)))
+    k.store(k.op("tneg", a, k.tile("16x16xf32", (9, 16))), k.whole("y", 9, 16))
+    by_columns = k.part(k.view("w", 9, 16, strides=(1, 9), layout="dn"), (0, 0), (9, 16))
+    b = k.load(by_columns, k.tile("16x16xf32", (9, 16)))
+    k.store(k.op("tadd", [a, b], b), k.part(k.view("z", 12, 16), (3, 0), (9, 16)))
+    return Runs(
+        {"x": (9, 16), "w": (16, 9), "y": (9, 16), "z": (12, 16)},
+        lambda x, w, y, z: {"y": -x, "z": np.concatenate([z[:3], x + w.T])},
+    )
+
+
 @kernel(x="*f32", y="*f32", n="i32")
 def sums_of_everything_before(k: Writer) -> Runs:
     """An output row that is read back in the next trip through another view of the same array."""
@@ -327,5 +341,5 @@ def blocks_of_a_plane(k: Writer) -> Runs:
 CASES = (
     running_maximum, two_carried_and_swapped, online_softmax, both_branches, one_branch, first_trip_differs,
     nested_loops, while_it_is_small, load_after_store, down_the_rows, shifted_in_place, transposed_in_place,
-    rows_in_place, several_stores, sums_of_everything_before, strided_blocks, blocks_of_a_plane,
+    rows_in_place, several_stores, stored_before_the_next_load, sums_of_everything_before, strided_blocks, blocks_of_a_plane,
 )  # fmt: skip

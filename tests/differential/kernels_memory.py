@@ -196,6 +196,16 @@ def single_elements(k: Writer) -> Runs:
 
 
 @kernel(x="*f32", y="*f32")
+def an_element_of_what_was_loaded(k: Writer) -> Runs:
+    """tgetval counts in the memory order of the tile, also beyond the valid columns of a row."""
+    tile = k.load(k.whole("x", 4, 11), k.tile("4x16xf32", (4, 11)))
+    here = f"{tile}, {k.index(2 * 16 + 7)} : {k.types[tile]}, index"
+    value = k.value(f"pto.tgetval ins({here}) outs : f32", "f32")
+    k.store(k.op("tmuls", [tile, value], k.tile("4x16xf32", (4, 11))), k.whole("y", 4, 11))
+    return Runs({"x": (4, 11), "y": (4, 11)}, lambda x, y: {"y": x * x[2, 7]})
+
+
+@kernel(x="*f32", y="*f32")
 def one_address_many_tiles(k: Writer) -> Runs:
     """Level 3: a buffer is reused in other shapes while a part of its old content is still needed."""
     a = k.load(k.whole("x", 8, 16), k.tile("8x16xf32", addr=0))
@@ -233,6 +243,20 @@ def overlapping_addresses(k: Writer) -> Runs:
         return {"y": memory}
 
     return Runs({"x": (8, 16), "y": (12, 16)}, want)
+
+
+@kernel(x="*f32", y="*f32", z="*f32")
+def two_pitches_from_one_byte(k: Writer) -> Runs:
+    """Level 3: a column and a wider tile begin at one byte; only their first elements are the same."""
+    wide, column = k.tile("16x8xf32", (16, 1), addr=0), k.tile("16x1xf32", addr=0, column=True)
+    k.load(k.whole("x", 16, 8), k.tile("16x8xf32", addr=0))
+    out = k.op("trowexpandsub", [wide, column], k.tile("16x8xf32", (16, 1), addr=1024))
+    k.store(out, k.whole("y", 16, 1))
+    k.store(k.op("trowmax", wide, column), k.whole("z", 16, 1))
+    return Runs(
+        {"x": (16, 8), "y": (16,), "z": (16,)},
+        lambda x, y, z: {"y": x[:, 0] - x.reshape(-1)[:16], "z": x[:, 0]},
+    )
 
 
 @kernel(x="*f32", y="*f32", at="i32")
@@ -279,5 +303,6 @@ def extracted(k: Writer) -> Runs:
 CASES = (
     column_read_as_row, row_read_as_column, bits_of_floats, floats_made_of_bits, halves_of_floats,
     written_as_another_shape, windows, moving_window, overlapping_windows, windows_of_a_loop, shrinking_region,
-    single_elements, one_address_many_tiles, overlapping_addresses, run_time_address, extracted,
+    single_elements, an_element_of_what_was_loaded, one_address_many_tiles, overlapping_addresses, two_pitches_from_one_byte,
+    run_time_address, extracted,
 )  # fmt: skip

@@ -123,10 +123,16 @@ class Tile:
         return code.add(self.start, code.mul(self.first_element(code), self.elem.bytes))
 
 
+def buffer_strides(type: TileType, private: bool) -> tuple[int, int] | None:
+    """Elements from row to row and from column to column of a tile in a buffer; None in PTO's boxed layouts."""
+    if type.is_boxed and not private:
+        return None
+    if type.is_boxed or type.blayout == "row_major":
+        return row_pitch(type, private), 1
+    return 1, type.rows
+
+
 def buffer_place(type: TileType, memory: Value, private: bool) -> Place:
     """The place of a tile whose first byte is element 0 of `memory`."""
-    if type.is_boxed and not private:
-        return Boxed(memory, type)
-    if type.is_boxed or type.blayout == "row_major":
-        return Strided(memory, type.elem, row_pitch(type, private))
-    return Strided(memory, type.elem, 1, type.rows)
+    strides = buffer_strides(type, private)
+    return Boxed(memory, type) if strides is None else Strided(memory, type.elem, *strides)
