@@ -12,7 +12,7 @@ from pptc.ir.attrs import IntAttr
 from pptc.ir.constants import attribute_value
 from pptc.ir.core import Block, Op, Value
 from pptc.ir.opdef import Access, Handle, Operand
-from pptc.ir.types import ScalarType, TileType
+from pptc.ir.types import MemRefType, PartType, PtrType, ScalarType, TileType, ViewType
 
 READS: frozenset[Access] = frozenset(("read", "update"))
 WRITES: frozenset[Access] = frozenset(("write", "update", "scratch"))
@@ -83,6 +83,8 @@ def root_tile(value: Value) -> Value:
     return value
 
 
+_OUTSIDE = (PtrType, ViewType, PartType, MemRefType)
+
 VIEW_MAKERS = ("pto.partition_view", "pto.make_tensor_view", "pto.addptr")
 
 
@@ -94,11 +96,21 @@ def root_pointer(value: Value) -> Value:
 
 
 def stored_pointers(op: Op) -> dict[Value, None]:
-    """The pointers behind everything outside of tiles that `op` or an op inside may write."""
+    """The pointers behind all outside of tiles that `op` or an op inside may write; a call may write anything."""
     found: dict[Value, None] = {}
     for inner in op.walk():
         for use in uses(inner):
-            if use.writes and not isinstance(use.value.type, TileType):
+            if (use.writes or inner.name == "func.call") and isinstance(use.value.type, _OUTSIDE):
+                found[root_pointer(use.value)] = None
+    return found
+
+
+def read_pointers(op: Op) -> dict[Value, None]:
+    """The pointers behind everything outside of tiles that `op` or an op inside may read."""
+    found: dict[Value, None] = {}
+    for inner in op.walk():
+        for use in uses(inner):
+            if (use.reads or inner.name == "func.call") and isinstance(use.value.type, _OUTSIDE):
                 found[root_pointer(use.value)] = None
     return found
 

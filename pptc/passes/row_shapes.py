@@ -163,12 +163,13 @@ def _stands_somewhere(root: Value) -> bool:
 
 
 def _standing_role(tile: Value) -> Role | None:
-    """What a tile whose rows are the run's rows is to them; None when its rows are scattered."""
+    """What a tile whose rows are the run's rows is to them; None when they are scattered, or may hold no value."""
     type = tile_type(tile)
     if type.is_boxed:
         return "boxed"
     if type.cols == 1:
-        return "standing"
+        extents = extents_of(tile)
+        return "standing" if extents is not None and extents[1] == 1 else None
     return "row" if type.blayout == "row_major" and is_direct(tile) else None
 
 

@@ -8,6 +8,7 @@ that meet in one read form a `Web`: the unit that gets a private tile.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pptc.ir.analysis import Use, constant_of, handle_source, is_handle_op, root_tile, uses
@@ -16,7 +17,8 @@ from pptc.ir.opdef import Contract
 from pptc.ir.ranges import Ranges, same_value
 from pptc.ir.types import TileType
 
-_INLINE_REGIONS = ("pto.section.cube", "pto.section.vector", "pto.fusion_region")
+_INLINE_REGIONS = ("scf.execute_region", "pto.section.cube", "pto.section.vector", "pto.fusion_region")
+_FOLLOWED = ("func.func", "scf.for", "scf.if", *_INLINE_REGIONS)
 
 
 @dataclass(eq=False, slots=True)
@@ -106,9 +108,12 @@ class TileValues:
             if op.name == "pto.alloc_tile" and op.result not in self.places:
                 assert isinstance(op.result.type, TileType)
                 unknown[op.result.type.space] = None
-            for use in uses(op):
-                if isinstance(use.value.type, TileType) and not _is_understood(use):
+            for use in _tile_operands(op):
+                if not _is_understood(use):
                     self._pin(root_tile(use.value), f"{op.name} takes the handle")
+            if op.regions and op.name not in _FOLLOWED:
+                for use in (use for inner in op.walk() for use in _tile_operands(inner)):
+                    self._pin(root_tile(use.value), f"{op.name} around it is not followed")
         for root, place in self.places.items():
             if place.space in unknown:
                 self._pin(root, "a tile of its space has no constant address")
@@ -334,6 +339,10 @@ def _place(alloc: Op) -> Place | None:
         return Place(alloc, 0, type.size_bytes)
     start = constant_of(address)
     return None if start is None else Place(type.space, start, start + type.size_bytes)
+
+
+def _tile_operands(op: Op) -> Iterator[Use]:
+    return (use for use in uses(op) if isinstance(use.value.type, TileType))
 
 
 def _is_understood(use: Use) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pptc.ir.analysis import (
     ancestor_in,
     comes_before,
+    function_of,
     handle_source,
+    read_pointers,
     readers,
     root_pointer,
     root_tile,
@@ -17,7 +19,7 @@ from pptc.ir.analysis import (
 from pptc.ir.core import Op, Value
 from pptc.ir.machine import Machine
 from pptc.ir.opdef import Contract
-from pptc.ir.types import PartType, TileType, element_type
+from pptc.ir.types import PartType, element_type
 from pptc.passes.handles import tile_type
 from pptc.passes.homes import STRIP, Home, tile_of
 from pptc.passes.panels import panel_of
@@ -173,11 +175,8 @@ def _goes_straight_to_memory(tile: Value, product: Op) -> bool:
 def _is_only_written(store: Op, product: Op) -> bool:
     """True when the kernel reads nothing from the stored array, and writes nothing else to it before the store."""
     pointer = root_pointer(store.operand("dst"))
-    function = next(op for op in store.ancestors() if op.name == "func.func")
-    for op in function.walk():
-        for use in uses(op):
-            if use.reads and not isinstance(use.value.type, TileType) and root_pointer(use.value) is pointer:
-                return False
+    if pointer in read_pointers(function_of(store)):
+        return False
     between = product.next
     while between is not None and between is not store:
         if pointer in stored_pointers(between):

@@ -66,6 +66,22 @@ def any_region(k: Writer) -> Runs:
     return Runs({"x": (16, 48), "y": (16,), "z": (48,)}, want, scalars)
 
 
+@kernel(x="*f32", y="*f32", r="i32", c="i32")
+def one_column_or_none(k: Writer) -> Runs:
+    """A tile of one column whose valid columns are known at run time only: none is possible."""
+    rows, columns = k.cast("%r"), k.cast("%c")
+    tile = k.load(k.whole("x", rows, columns), k.tile("8x1xf32", (rows, columns)))
+    total = k.op("trowsum", tile, k.tile("8x1xf32", (rows, 1), column=True))
+    k.store(k.op("tsubs", [total, k.number("1.0", "f32")], total), k.whole("y", rows, 1))
+
+    def want(x: Array, y: Array, r: int, c: int) -> dict[str, Array]:
+        y[:r] = x[:r] * c - np.float32(1)
+        return {"y": y}
+
+    scalars = [{"r": r, "c": c} for r in (0, 3, 8) for c in (0, 1)]
+    return Runs({"x": (8,), "y": (8,)}, want, scalars)
+
+
 @kernel(x="*f32", y="*f32")
 def transposed_in(k: Writer) -> Runs:
     source = k.part(k.view("x", 5, 7, strides=(1, 5), layout="dn"), (0, 0), (5, 7))
@@ -179,7 +195,7 @@ def tails_of_rows_and_columns(k: Writer) -> Runs:
 
 
 CASES = (
-    one_row, one_column, column_of_a_wide_tile, small_region, any_region, transposed_in, transposed_out,
+    one_row, one_column, column_of_a_wide_tile, small_region, any_region, one_column_or_none, transposed_in, transposed_out,
     column_order_tile, every_second, rank_one, rank_five, rank_three_rows, same_row_every_time,
     tails_of_rows_and_columns,
 )  # fmt: skip

@@ -215,6 +215,33 @@ pto.set_validshape %a, %h, %c64 : !tile
     assert any("tile.strip" in found.attributes for found in module.walk())
 
 
+def test_a_loop_that_the_analysis_does_not_follow_pins_its_tiles() -> None:
+    text = _kernel(f"""
+%one = arith.constant 1 : i32
+%zero = arith.constant 0 : i32
+%a = pto.alloc_tile addr = %c0_i64 : !tile
+%b = pto.alloc_tile addr = %c2048_i64 : !tile
+{load("%x0", "8x64xf32", "%a", "!tile")}
+{load("%x8", "8x64xf32", "%b", "!tile")}
+%end = scf.while (%i = %n) : (i32) -> i32 {{
+  %more = arith.cmpi sgt, %i, %zero : i32
+  {op("texp", "%a: !tile", "%a", "!tile")}
+  scf.condition(%more) %i : i32
+}} do {{
+^bb0(%j: i32):
+  {op("tneg", "%a: !tile", "%a", "!tile")}
+  %next = arith.subi %j, %one : i32
+  scf.yield %next : i32
+}}
+{store("%a", "!tile", "%y0", "8x64xf32")}
+{store("%b", "!tile", "%y8", "8x64xf32")}
+""")
+    remarks: list[Remark] = []
+    assert _places(text, remarks) == (1, 1)
+    assert "scf.while around it is not followed" in remarks[0].message
+    _check(text)
+
+
 def test_a_window_of_a_tile_is_an_update_of_all_of_it() -> None:
     text = _kernel(
         f"""

@@ -40,27 +40,25 @@ def nodes_of(frame: Frame, steps: Sequence[Step], phases: Mapping[Op, int]) -> l
     latest: dict[object, Node] = {}
     made = []
     for step in steps:
-        arguments = tuple((_source(frame, latest, step, source), source.spread) for source in step.sources)
+        arguments = tuple((_source(frame, latest, source), source.spread) for source in step.sources)
         is_column = step.reduction is not None or step.columns == 1
         node = Node(step.elem, is_column, phases.get(step.op, 0), step, arguments)
         if _has_bytes(step):
             node.place = step.place(frame)
-        region = (step.rows, 1 if is_column else step.columns)
-        latest[_key(frame, step.destination, step.shift, region)] = node
+        latest[_key(frame, step.destination, step.shift)] = node
         made.append(node)
     return made
 
 
-def _source(frame: Frame, latest: dict[object, Node], step: Step, source: Source) -> Node:
+def _source(frame: Frame, latest: dict[object, Node], source: Source) -> Node:
     if source.scalar is not None:
         return Node(source.scalar.type, True, scalar=source.scalar)
     matrix = source.matrix
     assert matrix is not None
-    first_row = source.spread is Spread.COLUMN
-    region = (1 if first_row else step.rows, 1 if source.spread is Spread.ROW else step.columns)
-    key = _key(frame, matrix, source.shift, region)
+    key = _key(frame, matrix, source.shift)
     if key in latest:
         return latest[key]
+    first_row = source.spread is Spread.COLUMN
     known = (key, first_row)
     if known not in latest:
         is_column = isinstance(matrix, Tile) and matrix.is_column
@@ -68,13 +66,11 @@ def _source(frame: Frame, latest: dict[object, Node], step: Step, source: Source
     return latest[known]
 
 
-def _key(
-    frame: Frame, matrix: Tile | View, shift: tuple[Index, Index], region: tuple[Index, Index]
-) -> object:
-    """Equal for handles of the same elements in a region.
+def _key(frame: Frame, matrix: Tile | View, shift: tuple[Index, Index]) -> object:
+    """Equal for handles of the same elements.
 
     That is the same window of one view or root, or the same first byte and the same steps from row to row and from
-    column to column, as far as there are several.
+    column to column, as far as the handle has several.
     """
     if isinstance(matrix, View):
         return matrix, shift
@@ -82,7 +78,8 @@ def _key(
     if first_byte is None:
         return matrix.root, matrix.shift, matrix.elem, shift
     strides = buffer_strides(matrix.physical, matrix.private) or (matrix.physical, matrix.physical)
-    steps = (None if extent == 1 else stride for extent, stride in zip(region, strides, strict=True))
+    shape = matrix.type.rows, matrix.type.cols
+    steps = (None if extent == 1 else stride for extent, stride in zip(shape, strides, strict=True))
     return first_byte, *steps, matrix.elem, shift
 
 
