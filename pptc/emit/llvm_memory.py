@@ -57,10 +57,19 @@ def _offset(e: FunctionEmitter, op: Op) -> Llvm:
 
 
 def _prefetch(e: FunctionEmitter, op: Op) -> None:
+    """Into the second cache: the first has no room for a row beside the one that is computed."""
     elem = memory_type(_element(op.operand("memref")))
     address = e.element_address(e.get(op, "memref"), e.get(op, "index"), elem, inside=False)
-    for_reading, near, data = (int_constant(value, I32) for value in (0, 3, 1))
-    e.intrinsic("prefetch", [address, for_reading, near, data], VOID, (address.type,))
+    for_reading, second, data = (int_constant(value, I32) for value in (0, 2, 1))
+    e.intrinsic("prefetch", [address, for_reading, second, data], VOID, (address.type,))
+
+
+def _address(e: FunctionEmitter, op: Op) -> Llvm:
+    return e.builder.ptrtoint(e.get(op, "source"), I64)
+
+
+def _fence(e: FunctionEmitter, op: Op) -> None:
+    e.builder.fence("release")
 
 
 def _lanes_address(e: FunctionEmitter, op: Op, *, inside: bool) -> Llvm:
@@ -206,6 +215,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "memref.view": _view,
         "memref.offset": _offset,
         "memref.prefetch": _prefetch,
+        "memref.extract_aligned_pointer_as_index": _address,
+        "memref.fence": _fence,
         "vector.load": _load_lanes,
         "vector.store": _store_lanes,
         "vector.maskedload": _masked_load,

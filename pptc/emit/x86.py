@@ -11,7 +11,7 @@ from pptc.diag import fail
 from pptc.emit import llvm
 from pptc.emit.codegen import generate_code
 from pptc.emit.function_emitter import FunctionEmitter, Handler
-from pptc.emit.llvm_ir import BFLOAT, BYTE, I32, Llvm, int_constant
+from pptc.emit.llvm_ir import BFLOAT, BYTE, I32, VOID, Llvm, int_constant
 from pptc.ir.core import Op
 from pptc.ir.machine import Machine
 from pptc.ir.types import VectorType
@@ -57,11 +57,16 @@ def _scaleb(e: FunctionEmitter, op: Op) -> Llvm:
     )
 
 
+def _fence(e: FunctionEmitter, op: Op) -> None:
+    """A release fence is no instruction here, but stores past the caches need one."""
+    e.intrinsic("x86.sse.sfence", [], VOID)
+
+
 _CURRENT_ROUNDING = 4
 """The word by which AVX-512 instructions with a rounding operand take the mode that is set."""
 
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
-    {**llvm.COMMON, "vector.dot": _dot, "math.scaleb": _scaleb}
+    {**llvm.COMMON, "vector.dot": _dot, "math.scaleb": _scaleb, "memref.fence": _fence}
 )
 
 

@@ -50,27 +50,40 @@ _TANH = (
 )
 
 _ONE_BITS = 0x3F800000
+_TWO_BITS = 0x40000000
 _ROOT_HALF_BITS = 0x3F3504F3
 _LEAST_NORMAL = 2.0**-126
 
 
 def exp(b: Lanes, x: Value) -> Value:
     """e^x, at most 1.02 ulp from exact."""
-    x = b.at_least(b.at_most(x, b.number(104.0)), b.number(-104.0))
-    n, whole, p = _exp_parts(b, x)
     if "scaleb" in b.machine.native:
-        return b.op("math.scaleb", b.add(p, b.number(1.0)), n)
-    return _scale(b, p, whole)
+        n, _, r = _reduced(b, x)
+        return b.op("math.scaleb", b.add(_exp_less_one(b, _below_two(b, r)), b.number(1.0)), n)
+    x = b.at_least(b.at_most(x, b.number(104.0)), b.number(-104.0))
+    _, whole, r = _reduced(b, x)
+    return _scale(b, _exp_less_one(b, r), whole)
 
 
-def _exp_parts(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
-    """e^x = (1 + p) * 2^n with |ln (1 + p)| <= ln 2 / 2: n as a float, n in the low bits of an integer, and p."""
+def _reduced(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
+    """x = n ln 2 + r with |r| <= ln 2 / 2: n as a float, n in the low bits of an integer, and r."""
     shifted = b.fma(x, b.number(_LOG2_E), b.number(_MAGIC))
     n = b.sub(shifted, b.number(_MAGIC))
     r = b.fma(n, b.number(-_LN2_HIGH), x)
-    r = b.fma(n, b.number(-_LN2_LOW), r)
-    p = b.fma(b.polynomial(r, _EXP), b.mul(r, r), r)
-    return n, b.cast(shifted, I32), p
+    return n, b.cast(shifted, I32), b.fma(n, b.number(-_LN2_LOW), r)
+
+
+def _exp_less_one(b: Lanes, r: Value) -> Value:
+    """e^r - 1 of a small r."""
+    return b.fma(b.polynomial(r, _EXP), b.mul(r, r), r)
+
+
+def _below_two(b: Lanes, r: Value) -> Value:
+    """r where |r| < 2, else anything that small.
+
+    Where x is so large that r is noise, n is so large that 2^n alone decides; e^r has to be positive and finite only.
+    """
+    return b.cast(b.op("arith.andi", b.cast(r, I32), b.bits(~_TWO_BITS)), F32)
 
 
 def _power(b: Lanes, whole: Value) -> Value:
@@ -113,7 +126,8 @@ def tanh(b: Lanes, x: Value) -> Value:
     size = b.at_most(b.op("math.absf", x), b.number(10.0))
     square = b.mul(size, size)
     near = b.fma(b.mul(b.polynomial(square, _TANH), square), size, size)
-    _, whole, p = _exp_parts(b, b.add(size, size))
+    _, whole, r = _reduced(b, b.add(size, size))
+    p = _exp_less_one(b, r)
     power = _power(b, whole)
     squared = b.fma(p, power, power)
     far = b.op("arith.divf", b.number(2.0), b.add(squared, b.number(1.0)))

@@ -23,6 +23,10 @@ ROW = "tile.row"
 STRIP = "tile.strip"
 """Unit, on scf.for: one row per trip."""
 
+STREAMED = "tile.streamed"
+"""Unit, on a tstore of a strip loop: its row is written past the caches, by one store per element.
+On scf.if: its branches hold one strip loop with and without such stores."""
+
 SCRATCH_BYTES = "tile.scratch_bytes"
 SPACE_OFFSETS = "tile.space_offsets"
 """Dictionary, on func.func: where byte 0 of each space that has addressed tiles lies in the scratch."""

@@ -11,7 +11,7 @@ from pptc.ir.core import Op, Value
 from pptc.ir.types import I64, TileType, element_type
 from pptc.passes.cost import cost_of
 from pptc.passes.handles import equal, extents_of, tile_type
-from pptc.passes.homes import HOME, ROW, Home
+from pptc.passes.homes import HOME, ROW, STREAMED, Home
 from pptc.passes.phases import phases_of
 from pptc.passes.tile_facts import expose, is_covered, is_plain, is_readable_in_place, matrix_part
 from pptc.passes.windows import may_be_in_place
@@ -126,7 +126,9 @@ class Rows:
         if others:
             return None
         for store in self.loop.body:
-            if store.name != "pto.tstore" or store in taken or not self._fits(tile, store):
+            if store.name != "pto.tstore" or STREAMED in store.attributes or store in taken:
+                continue
+            if not self._fits(tile, store):
                 continue
             first = self.phases[writer]
             if first == self.phases[store] and not comes_before(writer, store):

@@ -57,6 +57,19 @@ ROWS = table(
         infer=type_like("source"),
     ),
     OpDef(
+        name="memref.extract_aligned_pointer_as_index",
+        doc="The address of element 0.",
+        operands=(Operand("source", MEMORY),),
+        results=(Result("result", INDEX_VALUE),),
+        format="$source attr-dict `:` type($source) `->` type($result)",
+        pure=True,
+    ),
+    OpDef(
+        name="memref.fence",
+        doc="Stores before it, those past the caches too, are seen by others before all stores after it.",
+        format="attr-dict",
+    ),
+    OpDef(
         name="memref.prefetch",
         doc="Asks for the cache line of element `index`, which need not exist, so that a later read is fast.",
         operands=(Operand("memref", MEMORY, access="read"), Operand("index", INDEX_VALUE)),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from pptc.ir.core import Value
 from pptc.ir.scalars import compute_type
-from pptc.ir.types import ScalarType
+from pptc.ir.types import INDEX, ScalarType
+from pptc.passes.homes import STREAMED
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.graph import Node
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
@@ -15,6 +16,7 @@ from pptc.passes.lower_tiles.reductions import Accumulator, accumulator
 from pptc.passes.lower_tiles.row_values import Columns, RowValues
 
 _LINE_BYTES = 64
+_LEAST_STREAM_BYTES = 16
 
 
 class ColumnLoop:
@@ -38,34 +40,59 @@ class ColumnLoop:
         self._width = row.frame.lanes_over(bits, places)
         self._masks = row.frame.has_masks(*(place.elem for place in places))
         self._fetched = fetched
+        self._streamed = next(filter(self._may_stream, self._stores), None)
+        row.frame.streams |= self._streamed is not None
+
+    def _may_stream(self, node: Node) -> bool:
+        """Whether a store passes the caches: vectors of at least 16 bytes that lie side by side do."""
+        return (
+            node.step is not None
+            and STREAMED in node.step.op.attributes
+            and isinstance(node.place, Strided)
+            and self._width * node.elem.bytes >= _LEAST_STREAM_BYTES
+        )
 
     # -- the loops
 
     def run(self) -> dict[Node, Lane]:
         """Emit the loops; gives the results of the reductions."""
-        code, width, span = self._code, self._width, self._span
-        done, carried = self._unrolled()
-        if width > 1 and self._masks and not (isinstance(span, int) and span % width == 0):
-            carried = code.loop(done, span, width, lambda c, a: self._step(c, a, width, masked=True), carried)
+        code, width, span, first = self._code, self._width, self._span, self._first_column()
+        done, carried = self._unrolled(first)
+        if width > 1 and self._masks and not (isinstance(span, int) and first == 0 and span % width == 0):
+            carried = code.loop(done, span, width, lambda c, a: self._step(c, a, width, limit=span), carried)
+            carried = code.loop(0, first, width, lambda c, a: self._step(c, a, width, limit=first), carried)
             return self._results(self._totals(carried))
-        whole = code.floor(span, width)
+        whole = code.add(first, code.floor(code.sub(span, first), width))
         carried = code.loop(done, whole, width, lambda c, a: self._step(c, a, width), carried)
         totals = self._totals(carried)
         if width > 1:
             totals = code.loop(whole, span, 1, lambda c, a: self._step(c, a, 1), totals)
+            totals = code.loop(0, first, 1, lambda c, a: self._step(c, a, 1), totals)
         return self._results(totals)
 
-    def _unrolled(self) -> tuple[Index, list[Value]]:
-        """The loop of several vectors per trip; gives the first column after it."""
+    def _first_column(self) -> Index:
+        """The first column of whole vectors: those of a streamed store begin at a multiple of their size."""
+        if self._streamed is None:
+            return 0
+        code, elem = self._code, self._streamed.elem
+        memory, start = self._row.line(self._streamed).at(code, 0)
+        base = code.value("memref.extract_aligned_pointer_as_index", (memory,), INDEX)
+        size = self._width * elem.bytes
+        past = code.rem_natural(code.add(base, code.mul(start, elem.bytes)), size)
+        missing = code.rem_natural(code.sub(size, past), size)
+        return code.min(code.div_natural(missing, elem.bytes), self._span)
+
+    def _unrolled(self, first: Index) -> tuple[Index, list[Value]]:
+        """The loop of several vectors per trip from column `first` on; gives the first column after it."""
         unroll, width, span = self._row.frame.options.unroll, self._width, self._span
         while isinstance(span, int) and unroll > 1 and span < unroll * width:
             unroll //= 2
         if unroll == 1 or width == 1:
-            return 0, [x for sums in self._accumulators(width) for x in sums.start(1)]
-        stride = unroll * width
+            return first, [x for sums in self._accumulators(width) for x in sums.start(1)]
+        code, stride = self._code, unroll * width
         start = [x for sums in self._accumulators(width) for x in sums.start(unroll)]
-        done = self._code.floor(span, stride)
-        wide = self._code.loop(0, done, stride, lambda c, a: self._step(c, a, width, unroll), start)
+        done = code.add(first, code.floor(code.sub(span, first), stride))
+        wide = code.loop(first, done, stride, lambda c, a: self._step(c, a, width, unroll), start)
         sums = self._accumulators(width)
         return done, [
             x
@@ -74,14 +101,19 @@ class ColumnLoop:
         ]
 
     def _step(
-        self, column: Index, carried: Sequence[Value], width: int, unroll: int = 1, masked: bool = False
+        self,
+        column: Index,
+        carried: Sequence[Value],
+        width: int,
+        unroll: int = 1,
+        limit: Index | None = None,
     ) -> list[Value]:
-        """`unroll` vectors from `column` on: everything is computed before anything is stored."""
+        """`unroll` vectors from `column` on, of columns below `limit`: all is computed before anything is stored."""
         lanes, code = self._lanes(width), self._code
         blocks = []
         for number in range(unroll):
             here = code.add(column, number * width)
-            mask = lanes.mask(code.sub(self._span, here)) if masked else None
+            mask = None if limit is None else lanes.mask(code.sub(limit, here))
             blocks.append(Columns(lanes, here, mask, self._phase))
         self._fetch(column, unroll * width)
         values = [[self._row.pull(node, block) for node in self._stores] for block in blocks]
@@ -91,7 +123,8 @@ class ColumnLoop:
             following += part.add(own, [self._element(node, block) for block in blocks])
         for block, row in zip(blocks, values, strict=True):
             for node, x in zip(self._stores, row, strict=True):
-                lanes.store(x, *self._row.line(node).at(code, block.start), node.elem, block.mask)
+                place = self._row.line(node).at(code, block.start)
+                lanes.store(x, *place, node.elem, block.mask, node is self._streamed)
         return following
 
     def _fetch(self, column: Index, count: int) -> None:

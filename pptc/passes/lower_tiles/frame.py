@@ -62,6 +62,7 @@ class Frame:
         self.tiles: dict[Value, Tile] = {}
         self.cells: dict[Value, int] = {}  # where valid regions that change are kept
         self.products: dict[Tile, Callable[[Step], None]] = {}  # formed where their accumulator is stored
+        self.streams = False  # some stores pass the caches
         self.scratch_bytes = integer(function, SCRATCH_BYTES) or 0
         self._shared: dict[str, tuple[int, int]] = {}
         self.space_offsets = _space_offsets(function)

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from pptc.ir.attrs import UNIT
 from pptc.ir.core import Value
 from pptc.ir.scalars import Predicate, compute_type
 from pptc.ir.types import I1, I8, I16, I32, I64, ScalarType, Type, VectorType
@@ -246,14 +247,22 @@ class Lanes:
         return self.widen(self.load_raw(memory, index, elem, mask), elem)
 
     def store(
-        self, x: Lane, memory: Value, index: Index, elem: ScalarType, mask: Value | None = None
+        self,
+        x: Lane,
+        memory: Value,
+        index: Index,
+        elem: ScalarType,
+        mask: Value | None = None,
+        streamed: bool = False,
     ) -> None:
-        """Round to the element type and write the lanes that the mask names."""
+        """Round to the element type and write the lanes that the mask names; `streamed`, all, past the caches."""
         value, at = self.narrow(x, elem), self.code.index(index)
         if self.width == 1:
             self.code.create("memref.store", (value, memory, at))
         elif mask is None:
-            self.code.create("vector.store", (value, memory, at))
+            self.code.create(
+                "vector.store", (value, memory, at), (), {"nontemporal": UNIT} if streamed else {}
+            )
         else:
             self.code.create("vector.maskedstore", (memory, at, mask, value))
 

@@ -148,6 +148,9 @@ def _lower_other(frame: Frame, op: Op) -> None:
         carry_constant(frame, op)
     elif STRIP in op.attributes:
         carry_over(frame, op, _lower_strip)
+    elif op.name == "func.return" and frame.streams:
+        frame.code.create("memref.fence")
+        carry_over(frame, op, _lower_block)
     elif op.definition.dialect in _CARRIED or op.name in _CARRIED_OPS:
         carry_over(frame, op, _lower_block)
     else:
