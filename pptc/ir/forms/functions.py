@@ -77,7 +77,7 @@ class Function(Plain):
     @property
     def spells(self) -> tuple[str, ...]:  # type: ignore[override]
         """What a function's header says."""
-        return ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
+        return ("sym_name", "sym_visibility", "function_type", "arg_attrs")
 
     def parse(self, reader: Reader, cursor: Cursor, draft: Draft) -> None:
         """Read header, attributes and body."""
