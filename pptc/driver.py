@@ -126,6 +126,7 @@ def load(
     Raises CompileError with the faults of all these stages.
     """
     from pptc.ir.compose import bind_constants, prepend, require_level
+    from pptc.ir.dialect import check_version, settle_saturation
 
     included = include_paths(includes, options)
     sink = Sink()
@@ -139,8 +140,12 @@ def load(
             bind_constants(module, options.defines, sink)
             if options.pto_level:
                 require_level(module, options.pto_level, sink)
+            if options.pto_version:
+                check_version(module, options.pto_version, sink)
         if verified:
             check(module, sink, journal)
+        if not sink.error_count:
+            settle_saturation(module, options.tcvt_default_sat, sink)
     journal.settle(sink)
     return Unit(inputs[0], module, (*inputs, *included))
 

@@ -55,6 +55,8 @@ class CompileOptions:
     pass_pipeline: str | None = None
     verify_each: bool = False
     pto_arch: str | None = None  # overrules the modules' pto.target_arch
+    pto_version: str | None = None  # the dialect's version that the text keeps to
+    tcvt_default_sat: Literal["on", "off", "error"] | None = None  # what a tcvt without satmode does
     pto_level: str | None = None  # level2 or level3: what the kernels must be
 
     @property
