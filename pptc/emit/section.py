@@ -8,7 +8,7 @@ from pptc.diag import fail
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Op, symbol_name
 from pptc.ir.machine import Machine
-from pptc.ir.signature import kernels
+from pptc.ir.signature import DIVISIBLE, kernels
 
 STACK_SCRATCH_BYTES = 262144
 """PPT_STACK_SCRATCH_BYTES of pptc_kernel.h: the most scratch that a plain symbol keeps on the stack."""
@@ -19,13 +19,14 @@ class KernelCode:
     """One kernel of a section.
 
     `entry` is the hidden symbol of `void entry(const ppt_args *, const ppt_group *)`; `exports` are the plain C
-    symbols. `scratch_bytes` is what one running block needs.
+    symbols. `scratch_bytes` is what one running block needs. `divisible`: any number of blocks gives the result of one.
     """
 
     name: str
     entry: str
     scratch_bytes: int
     exports: tuple[str, ...]
+    divisible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +59,5 @@ def kernel_codes(module: Op, prefix: str = "") -> tuple[KernelCode, ...]:
                 )
             owners[symbol] = name
         kept = exports if size <= STACK_SCRATCH_BYTES else exports[1:]
-        codes.append(KernelCode(name, f"{plain}.kernel", size, kept))
+        codes.append(KernelCode(name, f"{plain}.kernel", size, kept, DIVISIBLE in function.attributes))
     return tuple(codes)

@@ -18,6 +18,9 @@ from pptc.ir.opdef import Access
 from pptc.ir.spmd import GRID_OPS, Role, spmd_role
 from pptc.ir.types import FunctionType, MemRefType, PartType, PtrType, ScalarType, Type, ViewType
 
+DIVISIBLE = "tile.divisible"
+"""Unit, on func.func: any number of blocks gives the result of one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -82,7 +85,8 @@ def kernel_signature(function: Op) -> KernelSignature:
     )
     asks = any(op.name in GRID_OPS for op in function.walk())
     uses_grid = asks or any(argument.role for argument in arguments)
-    return KernelSignature(name, arguments, uses_grid, in_place_pairs(function))
+    divisible = DIVISIBLE in function.attributes
+    return KernelSignature(name, arguments, uses_grid and not divisible, in_place_pairs(function))
 
 
 def _passed(function: Op) -> list[Value]:

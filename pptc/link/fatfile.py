@@ -25,6 +25,7 @@ class FatKernel:
     scratch_bytes: int = 0
     threads: int = 0
     shared_bytes: int = 0
+    divisible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,7 @@ class _Writer:
                 scratch_bytes=kernel.scratch_bytes,
                 threads=kernel.threads,
                 shared_bytes=kernel.shared_bytes,
+                flags=pptf.CodeFlag.DIVISIBLE * kernel.divisible,
             )
             for kernel in entry.kernels
         ]

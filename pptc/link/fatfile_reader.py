@@ -149,6 +149,7 @@ class _Reader:
                     kernel.scratch_bytes,
                     kernel.threads,
                     kernel.shared_bytes,
+                    bool(kernel.flags & pptf.CodeFlag.DIVISIBLE),
                 )
                 for kernel in own
             ),

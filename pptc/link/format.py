@@ -100,6 +100,12 @@ class KernelFlag(Flag):
     MAY_ALIAS = 2, "Arguments may overlap each other in any way."
 
 
+class CodeFlag(Flag):
+    """Flags of a kernel's code."""
+
+    DIVISIBLE = 1, "One block may run as any number of blocks, which share its work."
+
+
 class ArgumentKind(Word):
     """What is passed for an argument."""
 
@@ -192,7 +198,7 @@ class Kernel(Record):
     scratch_bytes: int = u64("memory that one running block needs")
     threads: int = u32("of a GPU block")
     shared_bytes: int = u32("of a GPU block")
-    flags: int = u32("none is defined")
+    flags: int = u32("CodeFlag")
     reserved: int = u32("zero")
 
 

@@ -29,6 +29,7 @@ _ENUMS: tuple[tuple[str, type[pptf.Word] | type[pptf.Flag]], ...] = (
     ("MACHINE", pptf.MachineNumber),
     ("ENTRY", pptf.EntryFlag),
     ("KERNEL", pptf.KernelFlag),
+    ("CODE", pptf.CodeFlag),
     ("ARGUMENT", pptf.ArgumentKind),
     ("ACCESS", pptf.ArgumentAccess),
     ("ROLE", pptf.ArgumentRole),

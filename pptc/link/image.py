@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pptc.diag import fail
-from pptc.emit.section import Section
+from pptc.emit.section import KernelCode, Section
 from pptc.ir.signature import KernelSignature
 from pptc.link import fatfile
 from pptc.link import format as pptf
@@ -66,22 +66,20 @@ def _machine(section: Section) -> pptf.MachineNumber:
     return next(machine for machine in pptf.MachineNumber if machine == number)
 
 
+def _placed(kernel: KernelCode, address: int) -> FatKernel:
+    return FatKernel(kernel.name, kernel.entry, address, kernel.scratch_bytes, divisible=kernel.divisible)
+
+
 def _entry(section: Section, made: Provenance) -> FatEntry:
     """The entry of a section that is linked on its own."""
     image = link_shared([section.payload], [], entries=[kernel.entry for kernel in section.kernels])
-    kernels = tuple(
-        FatKernel(kernel.name, kernel.entry, image.addresses[kernel.entry], kernel.scratch_bytes)
-        for kernel in section.kernels
-    )
+    kernels = tuple(_placed(kernel, image.addresses[kernel.entry]) for kernel in section.kernels)
     return _described(section, made, pptf.Kind.ELF_SHARED, image.data, kernels)
 
 
 def _carried(section: Section, kernels: Sequence[KernelSignature], made: Provenance) -> ExtraSection:
     """The section pptfat of an image that holds the code itself."""
-    own = tuple(
-        FatKernel(kernel.name, kernel.entry, 8 * number, kernel.scratch_bytes)
-        for number, kernel in enumerate(section.kernels)
-    )
+    own = tuple(_placed(kernel, 8 * number) for number, kernel in enumerate(section.kernels))
     entry = _described(section, made, pptf.Kind.IMAGE, bytes(8 * len(own)), own, pptf.EntryFlag.NO_HASH)
     data = fatfile.write(FatFile(tuple(kernels), (entry,)))
     start = pptf.Entry.unpack(data, pptf.Header.size()).offset

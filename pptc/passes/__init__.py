@@ -16,6 +16,7 @@ from pptc.passes.lower_tiles import LowerTiles
 from pptc.passes.plan_memory import PlanMemory
 from pptc.passes.promote_tiles import PromoteTiles
 from pptc.passes.residency import Residency
+from pptc.passes.split_grid import SplitGrid
 from pptc.passes.stream_stores import StreamStores
 from pptc.passes.strip_rows import StripRows
 
@@ -27,6 +28,7 @@ _ALL: tuple[type[Pass], ...] = (
     HoistLoads,
     StripRows,
     StreamStores,
+    SplitGrid,
     Residency,
     PlanMemory,
     LowerTiles,

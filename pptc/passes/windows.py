@@ -64,12 +64,12 @@ def same_window(a: Value, b: Value) -> bool:
 def are_disjoint(a: Value, b: Value) -> bool:
     """True when two parts of one view whose rows do not overlap are known to have no element in common."""
     x, y = matrix_part(a), matrix_part(b)
-    if x is None or y is None or x.op.operands[0] is not y.op.operands[0] or not _rows_are_apart(x):
+    if x is None or y is None or x.op.operands[0] is not y.op.operands[0] or not rows_are_apart(x):
         return False
     return any(_are_apart(x, y, axis) for axis in (0, 1))
 
 
-def _rows_are_apart(part: MatrixPart) -> bool:
+def rows_are_apart(part: MatrixPart) -> bool:
     """True when a row of the whole view ends before the next one starts."""
     shape = view_shape(part.op.result)
     if shape is None or part.strides[1] != 1:

@@ -55,6 +55,8 @@ extern "C" {
 #define PPTF_KERNEL_USES_GRID 1u /* Blocks of a grid do different work; other kernels run as one block. */
 #define PPTF_KERNEL_MAY_ALIAS 2u /* Arguments may overlap each other in any way. */
 
+#define PPTF_CODE_DIVISIBLE 1u /* One block may run as any number of blocks, which share its work. */
+
 #define PPTF_ARGUMENT_POINTER 0u /* The address of an array. */
 #define PPTF_ARGUMENT_SCALAR 1u /* A value. */
 
@@ -310,7 +312,7 @@ typedef struct pptf_kernel {
   uint64_t scratch_bytes; /* memory that one running block needs */
   uint32_t threads; /* of a GPU block */
   uint32_t shared_bytes; /* of a GPU block */
-  uint32_t flags; /* none is defined */
+  uint32_t flags; /* CodeFlag */
   uint32_t reserved; /* zero */
 } pptf_kernel;
 

@@ -287,7 +287,8 @@ PPT_API ppt_status ppt_function_argument(const ppt_function *function, size_t in
 /* Reserved; NULL runs the kernel before the call returns. */
 typedef struct ppt_stream ppt_stream;
 
-/* Runs `grid` blocks of a kernel on the threads of its context. `args` are its arguments in their
+/* Runs `grid` blocks of a kernel on the threads of its context; the work of a kernel that runs as one
+ * block is divided among them where the compiler proved that it may be. `args` are its arguments in their
  * order: arrays for pointers, rank 0 for scalars. An array that the kernel writes must not overlap
  * another argument, but may be the very same memory where the signature says so. Element types are
  * compared, extents are not: the kernel's own arguments say how much it touches. */

@@ -172,6 +172,7 @@ struct ppt_function {
   ppt_kernel *kernel;
   uint64_t scratch_bytes;
   uint32_t flags;           /* PPTF_KERNEL_* */
+  uint32_t code_flags;      /* PPTF_CODE_* */
   uint32_t argument_count;  /* those that a launch passes */
   const ppt_argument *arguments;
   uint32_t pair_count;

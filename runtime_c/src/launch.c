@@ -212,6 +212,15 @@ static void leave_seat(ppt_context *context, ppt_seat *seat) {
   ppt_mutex_unlock(&context->lock);
 }
 
+/* The one block of a kernel whose work may be divided, as one block per thread. */
+static ppt_blocks divided(const ppt_function *function, ppt_blocks blocks) {
+  if (blocks.count == 1 && blocks.end == 1 && function->code_flags & PPTF_CODE_DIVISIBLE) {
+    blocks.end = blocks.count = ppt_module_context(function->module)->threads;
+    blocks.begin = 0;
+  }
+  return blocks;
+}
+
 static ppt_status run(launch_call *call, ppt_blocks blocks) {
   ppt_status status = PPT_OK;
   ppt_context *context = ppt_module_context(call->function->module);
@@ -252,6 +261,7 @@ ppt_status ppt_launch_blocks(const ppt_function *function, const ppt_tensor *arg
   ppt_status status = PPT_OK;
   launch_call call;
   TRY(check_call(function, args, count, blocks, stream));
+  blocks = divided(function, blocks);
   call.function = function;
   call.pool = NULL;
   call.seat = NULL;

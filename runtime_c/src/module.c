@@ -115,6 +115,7 @@ static ppt_status bind_functions(ppt_module *module, module_part *part, const or
     ppt_fat_kernel(&part->fat, part->entry.kernel_first + i, &kernel);
     function->module = module;
     function->scratch_bytes = kernel.scratch_bytes;
+    function->code_flags = kernel.flags;
     read_signature(part, kernel.signature, function);
     TRY(kernel_address(part, &kernel, &address));
     TRY(bind_code(part, elf, address, function));

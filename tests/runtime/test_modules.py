@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -80,6 +82,22 @@ def test_blocks_run_on_threads(folder: Path) -> None:
     out[:] = 0
     blocks.launch_blocks(5, 7, 10, out=out)
     assert np.array_equal(np.flatnonzero(out), [5, 6]) and out[5] == 20
+
+
+@pytest.mark.parametrize("writer", [shared_object, fat_file])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_work_that_may_be_divided_takes_all_threads(folder: Path, threads: int, writer: Any) -> None:
+    """One block becomes as many as there are threads; a grid is still refused."""
+    section = kernel_section(folder)
+    codes = tuple(replace(code, divisible=code.name == "blocks") for code in section.kernels)
+    one_block = tuple(replace(kernel, uses_grid=False) for kernel in KERNELS)
+    data = writer([replace(section, kernels=codes)], one_block, MADE)
+    blocks = pptc.load(data, Context(threads=threads))["blocks"]
+    out = np.zeros(8, np.float32)
+    blocks(out)
+    assert np.array_equal(np.flatnonzero(out), range(threads)) and out[0] == threads
+    with pytest.raises(PptError, match="grid of 1"):
+        blocks(out, grid=2)
 
 
 def test_many_python_threads(folder: Path) -> None:
