@@ -55,7 +55,7 @@ def flag_paragraphs(page: str) -> set[str]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_flags_and_man_page_agree(command: str) -> None:
     flags: tuple[Flag, ...] = COMMANDS[command]
-    names = {name for flag in flags for name in flag.names}
+    names = {name for flag in flags for name in flag.opts}
     assert flag_paragraphs(f"{command}.1") == names
 
 

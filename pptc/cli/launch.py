@@ -13,7 +13,6 @@ from pptc.cli import values
 from pptc.cli.console import Console
 from pptc.cli.flags import Parsed
 from pptc.cli.kernels import Kernel, open_kernel
-from pptc.cli.plan import number
 from pptc.diag import CompileError, Diagnostic, Sink, fail
 from pptc.ir.signature import Argument
 
@@ -52,9 +51,9 @@ def launch(parsed: Parsed, console: Console) -> int:
 def _settings(parsed: Parsed) -> Settings:
     sink = Sink()
     found = Settings(
-        number(parsed, "grid", 1, 1, sink),
-        number(parsed, "threads", 1, 1, sink),
-        number(parsed, "repeat", 1, 1, sink),
+        parsed.number("grid", 1),
+        parsed.number("threads", 1),
+        parsed.number("repeat", 1),
         _tolerance(parsed, "rtol", 1e-5, sink),
         _tolerance(parsed, "atol", 1e-8, sink),
     )

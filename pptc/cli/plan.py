@@ -86,17 +86,6 @@ def policy(parsed: Parsed, sink: Sink) -> Policy:
     return Policy(frozenset(off), frozenset(errors), parsed.on("silent"), all_errors)
 
 
-def number(parsed: Parsed, key: str, default: int, lowest: int, sink: Sink) -> int:
-    """The integer value of a flag."""
-    text = parsed.value(key)
-    if text is None:
-        return default
-    if not text.isdecimal() or int(text) < lowest:
-        sink.error("P0301", f"{key.replace('_', ' ')}: '{text}' is not a whole number from {lowest}")
-        return default
-    return int(text)
-
-
 def prints_only(parsed: Parsed) -> bool:
     """Whether the run shows something about the module and asks for no output."""
     shows = any(map(parsed.on, ("dump", "dump_dir", "timing", "remarks")))
@@ -147,7 +136,7 @@ def _options(parsed: Parsed, sink: Sink) -> CompileOptions:
         targets=targets or ("host",),
         opt_level=int(parsed.value("level") or 2),
         may_alias=parsed.on("may_alias"),
-        jobs=number(parsed, "jobs", 1, 1, sink),
+        jobs=parsed.number("jobs", 1),
         symbol_prefix=parsed.value("prefix") or "",
         defines=_defines(parsed, sink),
         include_paths=parsed.values("include_dir"),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pptc.cli import pptc_flags, render
 from pptc.cli.console import Console, run
-from pptc.cli.flags import Parsed, help_text, parse
+from pptc.cli.flags import Parsed, parse
 from pptc.diag import CODES, Sink, fail
 
 
@@ -19,7 +19,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def command(console: Console, words: Sequence[str]) -> int:
     """Do what the words say."""
-    parsed = parse(words, pptc_flags.FLAGS)
+    parsed = parse(pptc_flags.COMMAND, words)
     configure(console, parsed)
     for key, answer in _ANSWERS.items():
         if parsed.on(key):
@@ -35,10 +35,10 @@ def configure(console: Console, parsed: Parsed) -> None:
     sink = Sink()
     console.color = parsed.value("color") or "auto"
     console.json = parsed.value("format") == "json"
-    if parsed.on("error_limit") or parsed.on("warn") or parsed.on("silent"):
-        from pptc.cli.plan import number, policy
+    console.limit = parsed.number("error_limit", 20)
+    if parsed.on("warn") or parsed.on("silent"):
+        from pptc.cli.plan import policy
 
-        console.limit = number(parsed, "error_limit", 20, 0, sink)
         console.policy = policy(parsed, sink)
     sink.check()
 
@@ -51,7 +51,7 @@ def version_text(_value: str = "") -> str:
 
 
 def _help(_value: str) -> str:
-    return help_text(pptc_flags.USAGE, pptc_flags.SUMMARY, pptc_flags.FLAGS, pptc_flags.FOOTER)
+    return pptc_flags.COMMAND.help_text()
 
 
 def _targets(value: str) -> str:

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 
 from pptc.cli.console import Console, run
-from pptc.cli.flags import Flag, Parsed, Style, answer, parse
+from pptc.cli.flags import Command, Flag, Parsed, answer, parse
+from pptc.cli.words import Style
 from pptc.diag import fail
 
-USAGE = "pptc-opt [FLAG | FILE.pto | -]..."
+USAGE = "[FLAG | FILE.pto | -]..."
 SUMMARY = "Run passes on a module of any level and print it. Without a file it reads standard input."
 
 _GROUP = "Flags"
@@ -20,11 +21,14 @@ FLAGS: tuple[Flag, ...] = (
     Flag("output", ("-o",), _GROUP, "write to FILE instead of standard output", Style.SHORT, "FILE"),
     Flag("verify_each", ("--verify-each",), _GROUP, "verify the module after every pass"),
     Flag("no_verify", ("--no-verify",), _GROUP, "do not verify the input"),
-    Flag("dump", ("--dump-ir",), _GROUP, "as in pptc, on standard error", Style.OPTIONAL, "WHEN", (), "after-change"),
+    Flag("dump", ("--dump-ir",), _GROUP, "as in pptc, on standard error", Style.OPTIONAL, "WHEN",
+         implied="after-change"),
     Flag("remarks", ("--remarks",), _GROUP, "say what passes did or could not do"),
     Flag("version", ("--version",), _GROUP, "print the version and exit"),
     Flag("help", ("--help", "-h"), _GROUP, "print this text and exit"),
 )  # fmt: skip
+
+COMMAND = Command("pptc-opt", USAGE, SUMMARY, FLAGS)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -34,8 +38,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def command(console: Console, words: Sequence[str]) -> int:
     """Do what the words say."""
-    parsed = parse(words, FLAGS)
-    text = answer(console.program, parsed, USAGE, SUMMARY, FLAGS)
+    parsed = parse(COMMAND, words)
+    text = answer(parsed, COMMAND)
     if text is not None:
         console.out.write(text)
         return 0

@@ -1,4 +1,4 @@
-"""The table-driven reading of a command line."""
+"""The reading of a command line: words in the manner of gcc, click behind them, and `--help`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from pptc.cli import pptc_flags, pptc_opt, pptc_run
-from pptc.cli.flags import Flag, Parsed, Style, help_text, parse
+from pptc.cli.flags import Command, Flag, Parsed, parse
+from pptc.cli.words import Style
 from pptc.diag import CompileError
 
-TABLES = {"pptc": pptc_flags.FLAGS, "pptc-run": pptc_run.FLAGS, "pptc-opt": pptc_opt.FLAGS}
+COMMANDS = {command.name: command for command in (pptc_flags.COMMAND, pptc_run.COMMAND, pptc_opt.COMMAND)}
 
 
 def read(*words: str) -> Parsed:
-    return parse(words, pptc_flags.FLAGS)
+    return parse(pptc_flags.COMMAND, words)
 
 
 def faults(*words: str) -> list[tuple[str, str | None]]:
@@ -48,6 +49,15 @@ def test_a_line_in_the_manner_of_gcc() -> None:
         (["--dump-ir"], "dump", "after-change"),
         (["--dump-ir=final"], "dump", "final"),
         (["-o", "-"], "output", "-"),
+        (["-o", "--"], "output", "--"),
+        (["-MFd"], "deps_file", "d"),
+        (["-MF", "-c"], "deps_file", "-c"),
+        (["-Dx=-1"], "define", "x=-1"),
+        (["--dump-ir", "k.pto"], "dump", "after-change"),
+        (["-O", "k.pto"], "level", "1"),
+        (["--list-ops"], "list_ops", ""),
+        (["--list-ops=pto."], "list_ops", "pto."),
+        (["--save-temps="], "save_temps", ""),
         (["-fdiagnostics-color"], "color", "always"),
     ],
 )  # fmt: skip
@@ -60,12 +70,15 @@ def test_standard_input_is_an_input() -> None:
 
 
 def test_every_fault_is_reported() -> None:
-    assert faults("--targt=x", "--emit=foo", "-c=3", "-Q", "-o") == [
+    """Those of the words first, then those of the values."""
+    assert faults("--targt=x", "--emit=foo", "--emit=bar", "-c=3", "-j0", "-Q", "-o") == [
         ("unknown flag '--targt'", "did you mean '--target'?"),
-        ("'--emit' does not take 'foo'", "one of pto, llvm-ir, bc, asm, obj, so, fatbin, c-header"),
         ("'-c' takes no value", None),
         ("unknown flag '-Q'", "did you mean '-MQ'?"),
         ("'-o' needs a value", "-o FILE: write to FILE; its suffix chooses the kind; - is standard output"),
+        ("'--emit' does not take 'foo'", "one of pto, llvm-ir, bc, asm, obj, so, fatbin, c-header"),
+        ("'--emit' does not take 'bar'", "one of pto, llvm-ir, bc, asm, obj, so, fatbin, c-header"),
+        ("'-j' takes a whole number from 1, not '0'", None),
     ]
 
 
@@ -88,19 +101,19 @@ def test_response_files_that_fail(tmp_path: Path) -> None:
         assert [found.code for found in caught.value.sink] == [code]
 
 
-@pytest.mark.parametrize("command", TABLES)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_names_and_keys_are_unique(command: str) -> None:
-    names = [name for flag in TABLES[command] for name in flag.names]
-    keys = [flag.key for flag in TABLES[command]]
+    names = [name for flag in COMMANDS[command].flags for name in flag.opts]
+    keys = [flag.key for flag in COMMANDS[command].flags]
     assert len(set(names)) == len(names) and len(set(keys)) == len(keys)
 
 
 def test_help_fits_a_screen() -> None:
-    lines = help_text(pptc_flags.USAGE, pptc_flags.SUMMARY, pptc_flags.FLAGS, pptc_flags.FOOTER).splitlines()
+    lines = pptc_flags.COMMAND.help_text().splitlines()
     assert len(lines) <= 60
     assert max(map(len, lines)) <= 110
 
 
 def test_a_flag_without_help_stands_on_the_line_before() -> None:
     flags = (Flag("a", ("-a",), "G", "both"), Flag("b", ("-b",), "G", style=Style.SHORT, metavar="N"))
-    assert "-a, -b N" in help_text("x", "y", flags)
+    assert "-a, -b N" in Command("x", "", "y", flags).help_text()
