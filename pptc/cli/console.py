@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pptc.cli import render
+from pptc.cli.listing import Listing
 from pptc.diag import CODES, CompileError, Diagnostic, fail
 
 INTERRUPTED = 130
@@ -34,6 +35,14 @@ class Console:
             text = render.as_json(left) if self.json else render.as_text(left, self.paint, self.limit)
             self.err.write(text)
         return next((CODES[found.code].exit for found in left if found.severity == "error"), 0)
+
+    def shows_tables(self, stream: TextIO) -> bool:
+        """Whether people read the stream at a terminal and colours are not switched off."""
+        return self.color != "never" and not os.environ.get("NO_COLOR") and stream.isatty()
+
+    def show_list(self, listing: Listing) -> None:
+        """Print a list on standard output."""
+        listing.write(self.out, self.shows_tables(self.out))
 
     @property
     def paint(self) -> render.Paint:

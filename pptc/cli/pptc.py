@@ -23,7 +23,7 @@ def command(console: Console, words: Sequence[str]) -> int:
     configure(console, parsed)
     for key, answer in _ANSWERS.items():
         if parsed.on(key):
-            console.out.write(answer(parsed.value(key) or ""))
+            answer(console, parsed.value(key) or "")
             return 0
     from pptc.cli.compile import compile_line
 
@@ -43,42 +43,44 @@ def configure(console: Console, parsed: Parsed) -> None:
     sink.check()
 
 
-def version_text(_value: str = "") -> str:
-    """`--version`."""
+def _version(console: Console, _value: str) -> None:
     from pptc import __version__
 
-    return f"pptc {__version__}\n"
+    console.out.write(f"{console.program} {__version__}\n")
 
 
-def _help(_value: str) -> str:
-    return pptc_flags.COMMAND.help_text()
+def _help(console: Console, _value: str) -> None:
+    console.out.write(pptc_flags.COMMAND.help_text())
 
 
-def _targets(value: str) -> str:
+def _targets(console: Console, value: str) -> None:
     from pptc.cli import lists
 
-    return lists.targets_json() if value == "json" else lists.targets_text()
+    if value == "json":
+        console.out.write(lists.targets_json())
+    else:
+        console.show_list(lists.targets())
 
 
-def _target_info(value: str) -> str:
+def _target_info(console: Console, value: str) -> None:
     from pptc.cli import lists
 
-    return lists.target_info(value)
+    console.show_list(lists.target_info(value))
 
 
-def _passes(_value: str) -> str:
+def _passes(console: Console, _value: str) -> None:
     from pptc.cli import lists
 
-    return lists.passes_text()
+    console.show_list(lists.passes())
 
 
-def _ops(value: str) -> str:
+def _ops(console: Console, value: str) -> None:
     from pptc.cli import lists
 
-    return lists.ops_text(value)
+    console.show_list(lists.ops(value))
 
 
-def _explain(value: str) -> str:
+def _explain(console: Console, value: str) -> None:
     if value not in CODES:
         from difflib import get_close_matches
 
@@ -88,13 +90,13 @@ def _explain(value: str) -> str:
             f"no diagnostic has the code '{value}'",
             hint=f"did you mean {close[0]}?" if close else None,
         )
-    return render.explain(value)
+    console.out.write(render.explain(value))
 
 
-_ANSWERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+_ANSWERS: Mapping[str, Callable[[Console, str], None]] = MappingProxyType(
     {
         "help": _help,
-        "version": version_text,
+        "version": _version,
         "explain": _explain,
         "supported": _targets,
         "target_info": _target_info,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -12,9 +12,17 @@ from pptc.diag import CODES, Diagnostic, Note, Span
 WIDTH = 120
 """Columns of a source line that are shown; longer lines are cut around the caret."""
 
-_COLORS = MappingProxyType(
-    {"error": "1;31", "warning": "1;35", "note": "1;36", "hint": "1;32", "remark": "1;34", "place": "1"}
+_STYLES: Mapping[str, str] = MappingProxyType(
+    {
+        "error": "bold red",
+        "warning": "bold magenta",
+        "note": "bold cyan",
+        "hint": "bold green",
+        "remark": "bold blue",
+        "place": "bold",
+    }
 )
+"""Roles of a text in rich's words."""
 
 Paint = Callable[[str, str], str]
 
@@ -47,10 +55,13 @@ def warning_groups() -> tuple[str, ...]:
 
 
 def painter(color: bool) -> Paint:
-    """A function that wraps text in the escape codes of a role, or leaves it alone."""
+    """A function that gives text the style of its role, or leaves it alone."""
     if not color:
         return lambda _role, text: text
-    return lambda role, text: f"\033[{_COLORS[role]}m{text}\033[0m"
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    return lambda role, text: Style.parse(_STYLES[role]).render(text, color_system=ColorSystem.STANDARD)
 
 
 def as_text(diagnostics: list[Diagnostic], paint: Paint, limit: int = 20) -> str:

@@ -6,6 +6,7 @@ import json
 
 from pptc.cli.console import Console
 from pptc.cli.flags import Parsed
+from pptc.cli.listing import columns
 from pptc.driver import Journal
 
 
@@ -17,8 +18,8 @@ def show_seconds(parsed: Parsed, journal: Journal, console: Console) -> None:
     if form == "json":
         console.err.write(json.dumps(journal.seconds, indent=1) + "\n")
         return
-    for step, seconds in journal.seconds.items():
-        console.err.write(f"{seconds:9.4f} s  {step}\n")
+    rows = [(f"{seconds:9.4f} s", f" {step}") for step, seconds in journal.seconds.items()]
+    columns(("seconds", "step"), 11, rows).write(console.err, console.shows_tables(console.err))
 
 
 def show_remarks(parsed: Parsed, journal: Journal, console: Console) -> None:

@@ -30,3 +30,27 @@ def test_a_stopped_compile_leaves_the_output_alone(tmp_path: Path, sent: signal.
         assert b"Traceback" not in process.stderr.read()
     assert output.read_bytes() == b"from before"
     assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("moment", ["before a command is imported", "while one is imported"])
+def test_an_interrupt_of_the_start_says_nothing(moment: str) -> None:
+    interrupt = "import os, signal, pptc.cli.start as start; os.kill(os.getpid(), signal.SIGINT)"
+    if moment.startswith("while"):
+        # click is what the import of every command begins with.
+        interrupt = (
+            "import os, signal, sys, pptc.cli.start as start\n"
+            "class Finder:\n"
+            "    def find_spec(self, name, *_):\n"
+            "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+            "sys.meta_path.insert(0, Finder())\n"
+            "start.pptc()"
+        )
+    done = subprocess.run([sys.executable, "-c", interrupt], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_ignored_interrupts_stay_ignored() -> None:
+    code = "import os, signal, pptc.cli.start; os.kill(os.getpid(), signal.SIGINT); print('alive')"
+    shell = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", code]
+    done = subprocess.run(shell, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"alive\n")

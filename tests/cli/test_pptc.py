@@ -419,7 +419,7 @@ def test_no_heavy_module_for_the_version() -> None:
     code = "import sys, pptc.cli.pptc as p; p.main(['--version']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     loaded = done.stdout.split()
-    assert not {"numpy", "llvmlite", "lark", "yaml", "ml_dtypes"} & set(loaded)
+    assert not {"numpy", "llvmlite", "lark", "yaml", "ml_dtypes", "rich"} & set(loaded)
 
 
 def test_no_numpy_in_a_plain_compile(folder: Path) -> None:
@@ -429,7 +429,7 @@ def test_no_numpy_in_a_plain_compile(folder: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
     status, *loaded = done.stdout.split()
-    assert status == "0" and not {"numpy", "ml_dtypes"} & set(loaded)
+    assert status == "0" and not {"numpy", "ml_dtypes", "rich"} & set(loaded)
 
 
 def test_arguments_that_overlap(call: Call, folder: Path) -> None:
