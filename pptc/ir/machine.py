@@ -13,12 +13,15 @@ class MatrixTile:
 
     `rows` x (`vectors` x lanes) accumulators; `group` consecutive k elements fill one 32-bit lane of the packed panel.
     `instruction` is the dot instruction's name in the emitter, or None for multiply-add on operands widened in packing.
+    `unsigned_left`: the instruction takes bytes of `left` as unsigned, so that 128 is added to them, and 128 times the
+    sums of `right`'s columns is taken away.
     """
 
     rows: int
     vectors: int
     group: int = 1
     instruction: str | None = None
+    unsigned_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)

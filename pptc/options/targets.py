@@ -13,7 +13,9 @@ from pptc.diag import fail
 from pptc.ir.machine import Machine, MatrixTile
 from pptc.options.schema import Schema, read_yaml
 
-_MATRIX_ROW = Schema(required={"rows": int, "vectors": int}, optional={"group": int, "instruction": str})
+_MATRIX_ROW = Schema(
+    required={"rows": int, "vectors": int}, optional={"group": int, "instruction": str, "unsigned_left": bool}
+)
 _PIPELINES = Schema(each=str)
 _VARIANT = MappingProxyType({"doc": str, "features": [str], "requires": [str], "native": [str], "rank": int})
 _TARGET = Schema(

@@ -62,6 +62,13 @@ def _expected(form: str, a: Any, b: Any, d: Any) -> Any:
     return once * (2 if form == "acc" else 1) + (d.astype(wide) if form == "bias" else 0)
 
 
+def _factors(elem: str, shape: tuple[int, int], seed: int) -> Any:
+    """Bytes take all their values: kernels that treat them as unsigned must get -128 right too."""
+    if elem != "i8":
+        return values(elem, shape, seed)
+    return np.random.default_rng(seed).integers(-128, 127, shape, np.int8, endpoint=True)
+
+
 @pytest.mark.parametrize(
     ("target", "level"),
     [
@@ -71,6 +78,8 @@ def _expected(form: str, a: Any, b: Any, d: Any) -> Any:
         (MACHINES[2], 2),
         (MACHINES[2], 0),
         *runnable("avx512+bf16", 2),
+        *runnable("avx512+vnni", 1),
+        *runnable("avx512+vnni", 2),
     ],
 )
 def test_products(target: str, level: int) -> None:
@@ -80,7 +89,7 @@ def test_products(target: str, level: int) -> None:
     library = Library(parsed(text), target, pipeline)
     reference = parsed(text)
     for (elem, form, by_columns), (m, n, k) in product(cases, SHAPES):
-        a, b, d = values(elem, (m, k), 1), values(elem, (k, n), 2), values(ACCUMULATOR[elem], (1, n), 3)
+        a, b, d = _factors(elem, (m, k), 1), _factors(elem, (k, n), 2), values(ACCUMULATOR[elem], (1, n), 3)
         stored = np.ascontiguousarray(b.T) if by_columns else b
         got, interpreted = (np.zeros((m, n), NUMPY[ACCUMULATOR[elem]]) for _ in range(2))
         name = _kernel(elem, form, by_columns).name
@@ -133,8 +142,17 @@ GEMM = """
 def _inner_loop(elem: str, target: str) -> list[Op]:
     """The ops of the first loop that carries sums: the one over k."""
     level = load_machine(target).pipelines["O2"].split(",canonicalize,leg")[0]
-    made = lowered("module {" + GEMM.replace("ELEM", elem) + "}", target, level)
-    return list(next(op for op in made.walk() if op.name == "scf.for" and op.results).body)
+    made = lowered(
+        "module {"
+        + GEMM.replace("xf32", f"x{ACCUMULATOR[elem]}")
+        .replace("<f32>", f"<{ACCUMULATOR[elem]}>")
+        .replace("ELEM", elem)
+        + "}",
+        target,
+        level,
+    )
+    loops = [op for op in made.walk() if op.name == "scf.for" and len(op.results) > 4]
+    return list(loops[0].body)
 
 
 @pytest.mark.parametrize(("target", "rows"), [("avx512", 8), ("avx2", 6), ("x86-64", 4)])
@@ -150,6 +168,14 @@ def test_a_dot_instruction_takes_pairs() -> None:
     names = [op.name for op in _inner_loop("bf16", "avx512+bf16")]
     assert names.count("vector.dot") == 24
     assert "arith.extf" not in names
+
+
+def test_bytes_are_multiplied_in_groups_of_four() -> None:
+    """One flip of signs per row makes left unsigned; nothing else is done to the operands."""
+    names = [op.name for op in _inner_loop("i8", "avx512+vnni")]
+    assert names.count("vector.dot") == 24
+    assert names.count("arith.xori") == 6
+    assert "arith.extsi" not in names
 
 
 def test_narrow_elements_are_widened_before_the_inner_loop() -> None:

@@ -26,7 +26,7 @@ from pptc.passes.lower_tiles.places import Place, Strided
 from pptc.passes.lower_tiles.steps import Source as StepSource
 from pptc.passes.lower_tiles.steps import Step
 from pptc.passes.lower_tiles.tiles import Packed, Tile, View
-from pptc.passes.panels import Panel
+from pptc.passes.panels import panel_for
 
 _FEW_ROWS = 4
 """A right operand that so few rows are multiplied with is read in place: packing it would cost as much again."""
@@ -130,7 +130,7 @@ def _right(
         return tile.root.packed
     place = tile.locate()
     lanes = frame.machine.lanes(32)
-    panel = Panel(block.vectors * lanes, block.group)
+    panel = panel_for(frame.machine, block)
     masks = frame.has_masks(tile.elem)
     whole = isinstance(columns, int) and columns % panel.columns == 0
     few = isinstance(count, int) and count <= _FEW_ROWS

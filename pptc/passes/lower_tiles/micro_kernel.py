@@ -22,6 +22,9 @@ from pptc.passes.lower_tiles.packing import operand
 from pptc.passes.lower_tiles.places import Line, Place, moved
 from pptc.passes.lower_tiles.tiles import Packed
 
+_SIGN_BITS = 0x80808080 - (1 << 32)
+"""The first bit of each of four bytes: flipping it adds 128."""
+
 _LEAST_SUMS = 8
 """Independent sums that hide the latency of a multiply-add."""
 
@@ -71,7 +74,11 @@ class MicroKernel:
             places = [code.min(place, code.sub(edge.rows, 1)) for place in places]
         left = [product.left.line(code, place) for place in places]
         strips = _Strips(self._frame, self._lanes, vectors, edge.columns)
-        sums = self._sums(left, j, self._start(strips, places, j), edge)
+        factors = _Factors(self._frame, self._lanes, product, self._block, left, j, edge)
+        start = self._start(strips, places, j)
+        if self._block.unsigned_left:
+            start = factors.corrected(start)
+        sums = self._sums(factors, start)
         for number, place in enumerate(places):
             row = [Lane(x, product.acc) for x in sums[number * vectors : (number + 1) * vectors]]
             exists = code.compare("slt", code.add(i, number), edge.rows) if edge.rows is not None else True
@@ -88,12 +95,11 @@ class MicroKernel:
 
     # -- the sum over k
 
-    def _sums(self, left: Sequence[Line], j: Index, start: Sequence[Value], edge: Edge) -> list[Value]:
+    def _sums(self, factors: _Factors, start: Sequence[Value]) -> list[Value]:
         """The accumulators, row by row. A block of few rows sums several k in turn, to hide latency."""
         code, group, count = self._code, self._block.group, len(start)
         whole = code.div(self._product.depth, group)
         turns = max(1, _LEAST_SUMS // count)
-        factors = _Factors(self._frame, self._lanes, self._product, self._block, left, j, edge)
 
         def step(k: Index, sums: Sequence[Value]) -> list[Value]:
             parts = [sums[turn * count : (turn + 1) * count] for turn in range(turns)]
@@ -160,7 +166,7 @@ class _Factors:
             self._panel = moved(
                 frame.code,
                 frame.memory(product.right.start, product.right.elem),
-                frame.code.mul(j, frame.code.mul(product.right.groups, block.group)),
+                frame.code.mul(j, frame.code.mul(product.right.pitch, block.group)),
             )
 
     def left(self, k: Index) -> list[Lane]:
@@ -205,8 +211,22 @@ class _Factors:
         word = code.value("vector.bitcast", (group,), VectorType(1, I32))
         scalar = code.value("vector.extract", (word,), I32, {"position": IntAttr(0, I64)})
         words = code.value("vector.broadcast", (scalar,), VectorType(self._lanes.width, I32))
+        if self._block.unsigned_left:
+            signs = code.constant(words.type, _SIGN_BITS)
+            words = code.value("arith.xori", (words, signs), words.type)
         type = VectorType(self._lanes.width * self._block.group, elem)
         return Lane(code.value("vector.bitcast", (words,), type), elem)
+
+    def corrected(self, start: Sequence[Value]) -> list[Value]:
+        """Accumulators that make up for the 128 by which every left element is too large."""
+        code, right, vectors = self._code, self._product.right, self._block.vectors
+        assert isinstance(right, Packed)
+        type = VectorType(self._lanes.width, I32)
+        sums = [code.value("vector.bitcast", (x.value,), type) for x in self.right(right.groups)]
+        return [
+            self._lanes.add(Lane(x, I32), Lane(sums[number % vectors], I32)).value
+            for number, x in enumerate(start)
+        ]
 
     def right(self, k: Index) -> list[Lane]:
         """The vectors of row (or group of rows) `k`."""

@@ -24,6 +24,9 @@ from pptc.passes.lower_tiles.steps import Step
 from pptc.passes.lower_tiles.tiles import Packed, Tile
 from pptc.passes.panels import LANE_BYTES, Panel, panel_of
 
+_OFFSET = 128
+"""What an unsigned byte is larger by than the signed one with the same bits, but the first."""
+
 
 def pack(frame: Frame, step: Step) -> None:
     """The writer of a tile whose home is a panel."""
@@ -49,7 +52,7 @@ def pack_panels(frame: Frame, source: Source, panel: Panel, start: Index) -> Pac
     elem = source.place.elem if panel.group > 1 else operand_type(source.place.elem)
     packer = _Packer(frame, source, panel, frame.memory(start, elem), elem)
     packer.pack()
-    return Packed(start, elem, packer.groups)
+    return Packed(start, elem, packer.groups, packer.pitch)
 
 
 def operand_type(elem: ScalarType) -> ScalarType:
@@ -73,6 +76,7 @@ class _Packer:
         self._place, self._depth, self._columns = source.place, source.depth, source.columns
         self._panel = panel
         self.groups = self._code.div(self._code.add(self._depth, panel.group - 1), panel.group)
+        self.pitch = self._code.add(self.groups, int(panel.sums is not None))
         self._width = frame.lanes_over(8 * LANE_BYTES, (source.place,))
         self._masks = frame.has_masks(source.place.elem)
         self._whole = isinstance(self._columns, int) and self._columns % panel.columns == 0
@@ -86,6 +90,8 @@ class _Packer:
             self._each_panel(lambda j: self._along_depth(j, place))
         else:
             self._each_panel(self._one_by_one)
+        if self._panel.sums is not None:
+            self._each_panel(self._sums)
 
     def _each_panel(self, body: Callable[[Index], None], first: Index = 0) -> None:
         self._code.loop(first, self._columns, self._panel.columns, lambda j, _: body(j))
@@ -93,8 +99,31 @@ class _Packer:
     def _base(self, j: Index) -> Value:
         """The panel that starts at column `j`."""
         return moved(
-            self._code, self.memory, self._code.mul(j, self._code.mul(self.groups, self._panel.group))
+            self._code, self.memory, self._code.mul(j, self._code.mul(self.pitch, self._panel.group))
         )
+
+    def _sums(self, j: Index) -> None:
+        """-128 times the sum of each column, behind the last group: every left element is 128 too large."""
+        code, panel, base = self._code, self._panel, self._base(j)
+        width = self._frame.machine.lanes(8 * LANE_BYTES)
+        lanes, bytes_ = Lanes(code, width), Lanes(code, width * panel.group)
+        ones, instruction = bytes_.constant(1, self._elem).value, {"instruction": str(panel.sums)}
+        firsts = range(0, panel.columns, width)
+
+        def at(group: Index, first: int) -> Index:
+            return code.mul(code.add(code.mul(group, panel.columns), first), panel.group)
+
+        def add(group: Index, totals: list[Value]) -> list[Value]:
+            packed = [bytes_.load_raw(base, at(group, first), self._elem) for first in firsts]
+            return [
+                code.value("vector.dot", (total, ones, x), total.type, instruction)
+                for total, x in zip(totals, packed, strict=True)
+            ]
+
+        zero = code.constant(lanes.shaped(I32), 0)
+        for first, total in zip(firsts, code.loop(0, self.groups, 1, add, [zero] * len(firsts)), strict=True):
+            scaled = lanes.mul(Lane(total, I32), lanes.constant(-_OFFSET, I32))
+            self._store_lanes(scaled.value, base, at(self.groups, first))
 
     # -- vectors along columns
 
@@ -183,7 +212,7 @@ class _Packer:
     def _one_by_one(self, j: Index, first: Index = 0) -> None:
         code, panel, base, lanes = self._code, self._panel, self._base(j), Lanes(self._code, 1)
         count = code.min(panel.columns, code.sub(self._columns, j))
-        zero = lanes.constant(0, operand_type(self._elem))
+        zero = lanes.constant(0, compute_type(self._elem))
 
         def store(x: Lane, k: Index, c: Index) -> None:
             lane = code.add(code.mul(code.div(k, panel.group), panel.columns), c)

@@ -66,11 +66,15 @@ class View:
 
 @dataclass(frozen=True)
 class Packed:
-    """A `right` operand packed for the micro-kernel, from byte `start` of the scratch on: `groups` groups of k rows."""
+    """A `right` operand packed for the micro-kernel, from byte `start` of the scratch on: `groups` groups of k rows.
+
+    A panel takes `pitch` groups: one more where the sums of its columns follow.
+    """
 
     start: Index
     elem: ScalarType  # of the packed elements
     groups: Index
+    pitch: Index
 
 
 @dataclass(eq=False)
