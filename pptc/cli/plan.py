@@ -10,6 +10,7 @@ from types import MappingProxyType
 from pptc.cli.flags import Parsed
 from pptc.cli.render import Policy, warning_groups
 from pptc.diag import Sink
+from pptc.ir.dialect import SATURATIONS, Saturation
 from pptc.options import CompileOptions
 
 SUFFIXES: Mapping[str, str] = MappingProxyType(
@@ -144,7 +145,13 @@ def _options(parsed: Parsed, sink: Sink) -> CompileOptions:
         verify_each=parsed.on("verify_each"),
         pto_arch=parsed.value("pto_arch"),
         pto_level=parsed.value("pto_level"),
+        pto_version=parsed.value("pto_version"),
+        tcvt_default_sat=_saturation(parsed.value("saturation")),
     )
+
+
+def _saturation(word: str | None) -> Saturation | None:
+    return next((choice for choice in SATURATIONS if choice == word), None)
 
 
 def _defines(parsed: Parsed, sink: Sink) -> tuple[tuple[str, str], ...]:

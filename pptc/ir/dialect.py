@@ -13,6 +13,7 @@ VERSIONS = ("0.27", "0.57", "0.60", "0.63")
 """The versions at which rows begin or end."""
 
 Saturation = Literal["on", "off", "error"]
+SATURATIONS: tuple[Saturation, ...] = ("on", "off", "error")
 """What a tcvt without satmode does out of range: clamp, wrap or become infinite, or be refused."""
 
 GROUP = "saturation"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pptc.ir.dialect import Saturation
 from pptc.options.host import host_features, host_target
 from pptc.options.targets import (
     TargetInfo,
@@ -56,7 +57,7 @@ class CompileOptions:
     verify_each: bool = False
     pto_arch: str | None = None  # overrules the modules' pto.target_arch
     pto_version: str | None = None  # the dialect's version that the text keeps to
-    tcvt_default_sat: Literal["on", "off", "error"] | None = None  # what a tcvt without satmode does
+    tcvt_default_sat: Saturation | None = None  # what a tcvt without satmode does; None: on, with a warning
     pto_level: str | None = None  # level2 or level3: what the kernels must be
 
     @property

@@ -457,3 +457,61 @@ def test_the_users_own_line_is_named_first(call: Call, folder: Path, line: str, 
     err = call("pptc", "k.pto").err.splitlines()
     assert err[0].startswith("kernel.py:13:4: error: ") and err[0].endswith(f"[{code}]")
     assert err[1].startswith("k.pto:3:") and err[1].endswith("note: the line of the .pto file")
+
+
+CONVERSION = """\
+module {
+  func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<i32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %vx = pto.make_tensor_view %x, shape = [%c1, %c8], strides = [%c8, %c1] : !pto.tensor_view<?x?xf32>
+    %vy = pto.make_tensor_view %y, shape = [%c1, %c8], strides = [%c8, %c1] : !pto.tensor_view<?x?xi32>
+    %px = pto.partition_view %vx, offsets = [%c0, %c0], sizes = [%c1, %c8] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<1x8xf32>
+    %py = pto.partition_view %vy, offsets = [%c0, %c0], sizes = [%c1, %c8] : !pto.tensor_view<?x?xi32> -> !pto.partition_tensor_view<1x8xi32>
+    %a = pto.alloc_tile : !pto.tile_buf<vec, 1x8xf32>
+    %b = pto.alloc_tile : !pto.tile_buf<vec, 1x8xi32>
+    pto.tload ins(%px : !pto.partition_tensor_view<1x8xf32>) outs(%a : !pto.tile_buf<vec, 1x8xf32>)
+    pto.tcvt ins(%a {rmode = #pto<round_mode TRUNC>} : !pto.tile_buf<vec, 1x8xf32>) outs(%b : !pto.tile_buf<vec, 1x8xi32>)
+    pto.tstore ins(%b : !pto.tile_buf<vec, 1x8xi32>) outs(%py : !pto.partition_tensor_view<1x8xi32>)
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code", "last"),
+    [
+        ([], 0, "W0004", 2**31 - 1),
+        (["-Wno-saturation"], 0, "", 2**31 - 1),
+        (["--tcvt-default-sat=on"], 0, "", 2**31 - 1),
+        (["--tcvt-default-sat=off"], 0, "", 1410065408),
+        (["--tcvt-default-sat=error"], 1, "P0206", None),
+    ],
+)
+def test_the_default_of_saturation(
+    call: Call, folder: Path, words: list[str], status: int, code: str, last: int | None
+) -> None:
+    """1e10 is clamped to the largest integer, or keeps its low 32 bits."""
+    (folder / "c.pto").write_text(CONVERSION)
+    result = call("pptc", *words, "c.pto", "-o", "c.so")
+    assert result.status == status
+    assert code in result.err if code else not result.err
+    if last is not None:
+        x, y = np.array([*range(7), 1e10], np.float32), np.zeros(8, np.int32)
+        ctypes.CDLL(str(folder / "c.so")).k(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data))
+        assert y.tolist() == [*range(7), last]
+
+
+def test_ops_of_a_later_version_are_refused(call: Call, folder: Path) -> None:
+    text = CONVERSION.replace(
+        "pto.tcvt",
+        "%v0, %v1 = pto.get_validshape %a : !pto.tile_buf<vec, 1x8xf32>\n    pto.tcvt",
+    )
+    (folder / "c.pto").write_text(text)
+    for version, status in (("0.27", 1), ("0.57", 0), ("0.60", 0)):
+        result = call("pptc", f"--pto-version={version}", "--tcvt-default-sat=on", "c.pto", "-o", "c.so")
+        assert result.status == status, result.err
+        assert ("needs dialect 0.57 or later, this is 0.27" in result.err) == (status == 1)
+    assert call("pptc", "--pto-version=new", "c.pto", "-o", "c.so").status == 2
