@@ -11,9 +11,10 @@ from pptc.ir.attrs import EnumAttr, SymbolAttr
 from pptc.ir.core import Block, Op, functions, symbol_name
 from pptc.ir.interp_frame import Frame, Handler, Results, fault
 from pptc.ir.interp_memory import MEMORY_HANDLERS
+from pptc.ir.interp_rearrange import REARRANGEMENTS
 from pptc.ir.kinds import keywords, plain, sources
 from pptc.ir.lazy import np
-from pptc.ir.opdef import ColumnReduce, Contract, Map, RowReduce, Spread, Window
+from pptc.ir.opdef import ColumnReduce, Contract, Generate, Map, RowReduce, Spread, Window
 from pptc.ir.storage import MemoryFault, Tile
 from pptc.ir.types import element_type
 
@@ -175,6 +176,24 @@ def _contract(frame: Frame, op: Op) -> Results:
     return None
 
 
+def _generate(frame: Frame, op: Op) -> Results:
+    meaning, reference = op.definition.meaning, op.definition.reference
+    assert isinstance(meaning, Generate) and reference is not None
+    target: Tile = frame.one(op, meaning.destination)
+    scalars = []
+    for name in meaning.scalars:
+        elem = element_type(op.operand(name).type)
+        assert elem is not None
+        scalars.append(np.asarray(frame.one(op, name), numeric.dtype_of(elem)))
+    _spoil_scratch(frame, op)
+    rows, columns = target.v_row, target.v_col
+    if rows and columns:
+        _write(frame, target, reference(rows, columns, *scalars, **keywords(op, meaning)), rows, columns)
+    else:
+        _leave_unspecified(frame, target)
+    return None
+
+
 def _window(frame: Frame, op: Op) -> Results:
     meaning = op.definition.meaning
     assert isinstance(meaning, Window)
@@ -228,7 +247,15 @@ def _trap(frame: Frame, op: Op) -> Results:
 
 
 MEANINGS: Mapping[type, Handler] = MappingProxyType(
-    {Map: _map, RowReduce: _reduce, ColumnReduce: _reduce, Contract: _contract, Window: _window}
+    {
+        **REARRANGEMENTS,
+        Map: _map,
+        RowReduce: _reduce,
+        ColumnReduce: _reduce,
+        Contract: _contract,
+        Window: _window,
+        Generate: _generate,
+    }
 )
 
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
@@ -248,6 +275,7 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "pto.record_event": _raise_event,
         "pto.wait_event": _wait_for_event,
         "pto.barrier": _nothing,
+        "pto.tprefetch": _nothing,
         "pto.trap": _trap,
     }
 )

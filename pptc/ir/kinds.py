@@ -13,7 +13,7 @@ from typing import Any
 from pptc.ir.attrs import ArrayAttr, Attr, EnumAttr, FloatAttr, IntAttr, ListAttr
 from pptc.ir.constants import attribute_value
 from pptc.ir.core import Op, Value
-from pptc.ir.opdef import Access, Attribute, Kind, Map, Operand, Problem, Rule, Spread
+from pptc.ir.opdef import Access, Attribute, Generate, Kind, Map, Operand, Problem, Rule, Spread
 from pptc.ir.types import (
     BF16,
     BOX_BYTES,
@@ -132,7 +132,7 @@ def integers(value: Attr | None) -> tuple[int, ...]:
     return value.values if isinstance(value, ArrayAttr) else ()
 
 
-def keywords(op: Op, meaning: Map) -> dict[str, Any]:
+def keywords(op: Op, meaning: Map | Generate) -> dict[str, Any]:
     """The keyword arguments of a recipe or reference: attributes by name, and `to`, the destination's element type."""
     found = {name: plain(attribute(op, name)) for name in meaning.keywords if name != "to"}
     if "to" in meaning.keywords:

@@ -54,6 +54,16 @@ def integer_range(elem: ScalarType) -> tuple[int, int]:
     return -(2 ** (elem.bits - 1)), 2 ** (elem.bits - 1) - 1
 
 
+def pad_value(elem: ScalarType, pad: int) -> float | int:
+    """What a tile's `pad` fills with: 1 zero, 2 the largest value, 3 the smallest one."""
+    if pad == 1:
+        return 0
+    if elem.is_float:
+        return float("inf") if pad == 2 else float("-inf")
+    lowest, highest = integer_range(elem)
+    return highest if pad == 2 else lowest
+
+
 def maximum(a: Array, b: Array) -> Array:
     """IEEE maximum: a NaN wins and +0 beats -0."""
     return _extremum(a, b, np.greater, later_sign=False)

@@ -156,11 +156,52 @@ class Contract:
 
 
 @dataclass(frozen=True, slots=True)
+class Generate:
+    """Every destination element is `recipe` of its row, its column, the number of valid columns and `scalars`.
+
+    The first three are i64; `keywords` are those of a Map. The reference gets the numbers of rows and columns instead.
+    """
+
+    recipe: Recipe
+    scalars: tuple[str, ...]
+    keywords: tuple[str, ...] = ()
+    destination: str = "dst"
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose:
+    """dst[r, c] = src[c, r], over the source's valid region."""
+
+    source: str = "src"
+    destination: str = "dst"
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenate:
+    """dst = columns of `left`, then columns of `right`: the valid ones, or as many as column 0 of `counts` says."""
+
+    left: str = "src0"
+    right: str = "src1"
+    destination: str = "dst"
+    counts: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """dst = the source's valid elements, and its pad value in all others of the physical tile."""
+
+    source: str = "src"
+    destination: str = "dst"
+
+
+@dataclass(frozen=True, slots=True)
 class Handle:
     """Makes or changes a tile handle or a view without touching elements."""
 
 
-Meaning = Map | RowReduce | ColumnReduce | Window | Contract | Handle
+Meaning = (
+    Map | RowReduce | ColumnReduce | Window | Contract | Generate | Transpose | Concatenate | Pad | Handle
+)
 
 
 @dataclass(frozen=True, slots=True)

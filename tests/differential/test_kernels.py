@@ -10,7 +10,14 @@ from pptc.ir.interp import run_kernel
 from pptc.options import load_machine
 from pptc.passes import PASSES
 from pptc.passes.base import parse_pipeline
-from tests.differential import kernels_flow, kernels_memory, kernels_numbers, kernels_products, kernels_shapes
+from tests.differential import (
+    kernels_flow,
+    kernels_memory,
+    kernels_numbers,
+    kernels_products,
+    kernels_rearrange,
+    kernels_shapes,
+)
 from tests.differential.case import Arguments, Case
 from tests.passes.lowering import MACHINES, Library, parsed
 
@@ -20,6 +27,7 @@ CASES = (
     *kernels_memory.CASES,
     *kernels_numbers.CASES,
     *kernels_products.CASES,
+    *kernels_rearrange.CASES,
 )
 BEST = MACHINES[-1]
 ROADS = ((BEST, "O0"), (BEST, "O1"), (BEST, "may-alias"), *((name, "O2") for name in MACHINES))

@@ -53,8 +53,6 @@ REMOVED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "pto.tstore.fp": ("0.60", "pto.tstore with `fp %scale : T` in ins"),
         "pto.textract_fp": ("0.60", "pto.textract with `fp %scale : T` in ins"),
         "pto.tinsert_fp": ("0.60", "pto.tinsert with `fp %scale : T` in ins"),
-        "pto.tfillpad_expand": ("0.60", "pto.tfillpad"),
-        "pto.tfillpad_inplace": ("0.60", "pto.tfillpad"),
         "pto.tput_async": ("0.57", "pto.comm.tput_async"),
         "pto.tget_async": ("0.57", "pto.comm.tget_async"),
         "pto.build_async_session": ("0.57", "pto.comm.build_async_session"),

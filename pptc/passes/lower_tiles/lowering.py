@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Block, Op, Region, functions, symbol_name
-from pptc.ir.opdef import ColumnReduce, Contract, Handle
+from pptc.ir.opdef import ColumnReduce, Concatenate, Contract, Generate, Handle, Pad, Transpose
 from pptc.ir.signature import kernels
 from pptc.ir.types import I8, I64, MemRefType
 from pptc.passes.base import Pass, PassContext
@@ -22,9 +22,11 @@ from pptc.passes.lower_tiles.column_reductions import lower_column_reduction
 from pptc.passes.lower_tiles.contraction import operands_of
 from pptc.passes.lower_tiles.control import carry_constant, carry_over, function_type
 from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
+from pptc.passes.lower_tiles.generation import lower_generation
 from pptc.passes.lower_tiles.handles import lower_handle
 from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
+from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
 from pptc.passes.lower_tiles.single_elements import SINGLE_ELEMENTS
 from pptc.passes.lower_tiles.steps import Step, step_of
 from pptc.passes.lower_tiles.tiles import Tile
@@ -33,7 +35,15 @@ from pptc.passes.phases import phases_of
 _CARRIED = frozenset({"arith", "math", "scf", "func"})
 _CARRIED_OPS = frozenset({"pto.trap", "pto.get_block_idx", "pto.get_block_num"})
 _IDLE_OPS = frozenset(
-    {"pto.set_flag", "pto.wait_flag", "pto.record_event", "pto.wait_event", "pto.barrier", "pto.tprint"}
+    {
+        "pto.set_flag",
+        "pto.wait_flag",
+        "pto.record_event",
+        "pto.wait_event",
+        "pto.barrier",
+        "pto.tprint",
+        "pto.tprefetch",
+    }
 )
 """Ops that program order satisfies, or that need a service that the body does not have."""
 
@@ -105,6 +115,10 @@ def _lower_op(frame: Frame, op: Op) -> Step | None:
             _lower_contraction(frame, op, meaning)
         case ColumnReduce() as meaning:
             return lower_column_reduction(frame, op, meaning)
+        case Generate() as meaning:
+            lower_generation(frame, op, meaning)
+        case Transpose() | Concatenate() | Pad() as meaning:
+            lower_rearrangement(frame, op, meaning)
         case _ if (step := step_of(frame, op)) is not None:
             return _placed(frame, step)
         case _:
