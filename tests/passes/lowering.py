@@ -70,12 +70,14 @@ def _verify_each(step: object, module: Op, changed: bool) -> None:
 
 
 class Library:
-    """The kernels of a module, compiled by a pipeline for a target."""
+    """The kernels of a module, compiled by a pipeline for a target; `verified` after every pass."""
 
-    def __init__(self, module: Op, target: str, pipeline: Pipeline, opt_level: int = 0) -> None:
+    def __init__(
+        self, module: Op, target: str, pipeline: Pipeline, opt_level: int = 0, verified: bool = True
+    ) -> None:
         machine = load_machine(target)
         self.signatures: dict[str, KernelSignature] = {s.name: s for s in signatures(module)}
-        run_pipeline(pipeline, module, PassContext(machine, Sink()), [_verify_each])
+        run_pipeline(pipeline, module, PassContext(machine, Sink()), [_verify_each] if verified else [])
         section = emit_module(module, machine, EmitOptions(opt_level=opt_level))
         assert isinstance(section, Section)
         exports = [name for kernel in section.kernels for name in kernel.exports]
