@@ -14,6 +14,7 @@ _TOKEN = re.compile(
 _FIXED: Mapping[str, str] = MappingProxyType(
     {
         "attr-dict": "{..}",
+        "older-attr-dict": "",
         "attr-dict-with-keyword": "attributes {..}",
         "functional-type": "(T, ..) -> (T, ..)",
         "region": "{ .. }",

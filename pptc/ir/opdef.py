@@ -296,13 +296,15 @@ def _flatten(rows: Iterable[OpDef | Iterable[OpDef]]) -> Iterator[OpDef]:
 # ---------------------------------------------------------------- operand kinds and formats of the families
 
 
-def dps(ins: tuple[str, ...], outs: tuple[str, ...] = ("dst",), inside: bool = False) -> str:
+def dps(
+    ins: tuple[str, ...], outs: tuple[str, ...] = ("dst",), inside: bool = False, once_inside: bool = False
+) -> str:
     """The format `ins(%a, %b : TA, TB) outs(%d : TD) {attributes}`; `inside` puts the dictionary into `ins`.
 
-    Groups of optional operands may stand anywhere among the others.
+    With `once_inside` it is read there too. Groups of optional operands may stand anywhere among the others.
     """
 
-    inner = " attr-dict" if inside else ""
+    inner = " attr-dict" if inside else " older-attr-dict" if once_inside else ""
     outer = "" if inside else " attr-dict"
     sources, targets = (", ".join(f"${name}" for name in names) for names in (ins, outs))
     return (

@@ -22,6 +22,7 @@ A format is a string of directives. Blanks between them mean nothing; every lite
     attr-dict              `{key = value, ..}` of the attributes that the format does not spell elsewhere,
                            default-valued ones omitted; nothing when none is left. Unknown keys are kept. A second
                            one is read, never written
+    older-attr-dict        one where older dialects have it: read, never written
     attr-dict-with-keyword the same after the word `attributes`
     mixed($a, name)        `[%i, 4, (B)]`: operands of group `a` and constants in one list. The attribute `name` is a
                            ListAttr with UNIT where an operand stands, IntAttr or DimAttr where a constant does

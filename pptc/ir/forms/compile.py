@@ -124,12 +124,15 @@ class _Compiler:
             return FunctionalType(self.row, short=word == "types")
         if word in ("attr-dict", "attr-dict-with-keyword"):
             return Dictionary(self.row, frozenset(), "attributes" if word.endswith("keyword") else None)
+        if word == "older-attr-dict":
+            return Dictionary(self.row, frozenset(), silent=True)
         raise ValueError(f"{self.row.name}: unknown directive `{word}`")
 
     def _with_dictionaries(self, elements: list[Element]) -> tuple[Element, ...]:
-        """Dictionaries leave out what the other elements spell; the first one writes what is left."""
+        """Dictionaries leave out what the other elements spell; the first one that may writes what is left."""
         spelled = frozenset(name for element in elements for name in element.spells)
-        first = next((element for element in elements if isinstance(element, Dictionary)), None)
+        written = (element for element in elements if isinstance(element, Dictionary) and not element.silent)
+        first = next(written, None)
         return tuple(
             replace(element, elsewhere=spelled, silent=element is not first)
             if isinstance(element, Dictionary)

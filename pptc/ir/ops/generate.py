@@ -70,7 +70,7 @@ ROWS = table(
         doc="dst = start + k, or start - k descending, where k numbers the valid elements row by row.",
         operands=(Operand("start", INT, doc="of the destination's element type"), scratch(), target()),
         attributes=(Attribute("descending", "bool", default=False, doc="count down"),),
-        format=dps(("start", "tmp"), inside=True) + " attr-dict",
+        format=dps(("start", "tmp"), once_inside=True),
         dtypes=(I16, UI16, I32, UI32),
         rules=(
             in_spaces,
