@@ -19,9 +19,10 @@ from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lanes
 from pptc.passes.lower_tiles.overlap import same_places, share_bytes, staging
-from pptc.passes.lower_tiles.places import Line, Place
+from pptc.passes.lower_tiles.places import Line
 from pptc.passes.lower_tiles.steps import Source, Step, identity
 from pptc.passes.lower_tiles.tiles import Tile
+from pptc.passes.lower_tiles.transposition import turn
 
 
 def lower_rearrangement(frame: Frame, op: Op, meaning: Transpose | Concatenate | Pad) -> None:
@@ -138,24 +139,8 @@ def _transpose(frame: Frame, op: Op, meaning: Transpose) -> None:
     source, target = (frame.tiles[op.operand(name)] for name in (meaning.source, meaning.destination))
     height, width = source.extents()
     if not share_bytes(source, target):
-        _turn(frame, source, target.locate(), height, width)
+        turn(frame, source, target.locate(), height, width)
         return
     copy = staging(frame, target)
-    _turn(frame, source, copy.place, height, width)
+    turn(frame, source, copy.place, height, width)
     _lower(frame, Step(op, (Source(Spread.FULL, copy),), target, width, height, identity))
-
-
-def _turn(frame: Frame, source: Tile, target: Place, height: Index, width: Index) -> None:
-    """Element by element, along the rows of the source."""
-    code, lanes, place = frame.code, Lanes(frame.code, 1), source.locate()
-
-    def row(r: Index, _: list[Value]) -> None:
-        line = place.line(code, r)
-
-        def column(c: Index, _: list[Value]) -> None:
-            x = lanes.load(*line.at(code, c), source.elem)
-            lanes.store(x, *target.line(code, c).at(code, r), source.elem)
-
-        code.loop(0, width, 1, column)
-
-    code.loop(0, height, 1, row)
