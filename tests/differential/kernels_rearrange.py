@@ -230,6 +230,25 @@ def framed_sum(k: Writer) -> Runs:
     )
 
 
+@kernel(x="*f16", z="*f16", y="*f32", absolute=1e-2)
+def framed_factor(k: Writer) -> Runs:
+    """A boxed tile: what a product reads beyond the valid rows and columns is zero."""
+    tile = k.load(k.whole("x", 7, 17), k.tile("16x32xf16", (7, 17), space="mat"))
+    type = "!pto.tile_buf<mat, 16x32xf16, blayout=col_major, slayout=row_major, pad=1>"
+    zeros = k.op("tfillpad", tile, k.value(f"pto.alloc_tile : {type}", type))
+    left = k.op("tmov", zeros, k.tile("16x32xf16", space="left"))
+    right = k.load(k.whole("z", 32, 16), k.tile("32x16xf16", space="mat"))
+    right = k.op("tmov", right, k.tile("32x16xf16", space="right"))
+    k.store(k.product(left, right, k.tile("16x16xf32", space="acc")), k.whole("y", 16, 16))
+
+    def want(x: Array, z: Array, y: Array) -> dict[str, Array]:
+        factor = np.zeros((16, 32))
+        factor[:7, :17] = x
+        return {"y": factor @ z.astype(float)}
+
+    return Runs({"x": (7, 17), "z": (32, 16), "y": (16, 16)}, want)
+
+
 @kernel(x="*f32", y="*f32")
 def fetched_early(k: Writer) -> Runs:
     part = k.whole("x", 8, 8)
@@ -241,5 +260,6 @@ def fetched_early(k: Writer) -> Runs:
 
 CASES = (
     counted, counted_down, triangles, turned, *TURNS, turned_in_place, turned_sums, joined, joined_over_a_source,
-    joined_by_numbers, framed, framed_larger, framed_in_place, framed_sum, fetched_early,
+    joined_by_numbers, framed, framed_larger, framed_in_place, framed_sum, framed_factor,
+    fetched_early,
 )  # fmt: skip
