@@ -60,7 +60,7 @@ toolchain:
 	  $(shell gcc -include stdio.h -fsyntax-only -x c /dev/null 2>/dev/null || echo missing:libc6-dev))
 
 man: $(BUILT) ## rewrite the man pages that are tables
-	python man/generate.py
+	python -m man.generate
 
 clean: ## remove what was built; the environment stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache $(BUILT)

@@ -1,6 +1,6 @@
-"""Writes the man pages that are tables: pptc-ops.7 from the op rows, pptc-diagnostics.7 from the codes.
+"""Writes the man pages that are tables: of the op rows, of the diagnostic codes, of what the tests cover.
 
-`python man/generate.py` rewrites them in place; a test fails when they are stale.
+`python -m man.generate` rewrites them in place; a test fails when they are stale.
 """
 
 from __future__ import annotations
@@ -155,7 +155,18 @@ def code_entry(code: str, row: Code) -> Iterator[str]:
     yield roff(f"Group: {row.group}." if row.group else f"Exit status {row.exit}.")
 
 
-PAGES = (("pptc-ops.7", ops_page), ("pptc-diagnostics.7", diagnostics_page))
+def coverage_page() -> str:
+    """pptc-coverage.7, of what the tests hold."""
+    from tests.coverage import page
+
+    return page()
+
+
+PAGES = (
+    ("pptc-ops.7", ops_page),
+    ("pptc-diagnostics.7", diagnostics_page),
+    ("pptc-coverage.7", coverage_page),
+)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from pptc.ir.core import Block, Op, functions, symbol_name
 from pptc.ir.interp_frame import Frame, Handler, Results, fault
 from pptc.ir.interp_memory import MEMORY_HANDLERS
 from pptc.ir.interp_rearrange import REARRANGEMENTS
-from pptc.ir.kinds import keywords, plain, sources
+from pptc.ir.kinds import integers, keywords, plain, sources
 from pptc.ir.lazy import np
 from pptc.ir.opdef import ColumnReduce, Contract, Generate, Map, RowReduce, Spread, Window
 from pptc.ir.storage import MemoryFault, Tile
@@ -71,6 +71,14 @@ def _for(frame: Frame, op: Op) -> Results:
 def _if(frame: Frame, op: Op) -> Results:
     region = op.regions[0 if frame.values[op.operands[0]] else 1]
     return run_block(frame, region.block) if region.blocks else []
+
+
+def _switch(frame: Frame, op: Op) -> Results:
+    """The region of the case that equals the index, else the default's, which comes first."""
+    index = frame.one(op, "index")
+    cases = integers(op.attributes["cases"])
+    chosen = cases.index(index) + 1 if index in cases else 0
+    return run_block(frame, op.regions[chosen].block)
 
 
 def _while(frame: Frame, op: Op) -> Results:
@@ -264,6 +272,7 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "scf.for": _for,
         "scf.if": _if,
         "scf.while": _while,
+        "scf.index_switch": _switch,
         "scf.execute_region": lambda frame, op: run_block(frame, op.body),
         "func.call": _call,
         "pto.get_block_idx": lambda frame, op: (frame.grid.block,),

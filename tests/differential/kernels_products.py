@@ -337,8 +337,30 @@ def sum_left_in_memory(k: Writer) -> Runs:
     )
 
 
+@kernel(a="*bf16", b="*bf16", d="*f32", c="*f32", ulps=16, absolute=3e-5)
+def one_row_three_ways(k: Writer) -> Runs:
+    """tgemv, from what is there, and with a bias."""
+    a = _load(k, k.whole("a", 1, 33), "1x48xbf16", (1, 33), "left")
+    b = _load(k, k.whole("b", 33, 24), "48x32xbf16", (33, 24), "right")
+    stage = k.load(k.whole("d", 1, 24), k.tile("16x32xf32", (1, 24), space="mat"))
+    bias = k.op("tmov", stage, k.tile("1x32xf32", (1, 24), space="bias"))
+    plain, twice, biased_ = (k.tile("1x32xf32", (1, 24), space="acc") for _ in range(3))
+    k.op("tgemv", [a, b], plain)
+    k.op("tgemv.acc", [k.op("tgemv", [a, b], twice), a, b], twice)
+    k.op("tgemv.bias", [a, b, bias], biased_)
+    view = k.view("c", 3, 24)
+    for row, product in enumerate((plain, twice, biased_)):
+        k.store(product, k.part(view, (row, 0), (1, 24)))
+
+    def want(a: Array, b: Array, d: Array, c: Array) -> dict[str, Array]:
+        once = a.astype(float) @ b.astype(float)
+        return {"c": np.concatenate([once, 2 * once, once + d])}
+
+    return Runs({"a": (1, 33), "b": (33, 24), "d": (1, 24), "c": (3, 24)}, want)
+
+
 CASES = (
     *EXTENTS, any_product, *BLOCKED, accumulator_used_twice, start_of_another, computed_right, product_of_products,
     biased, transposed_right, transposed_left_and_out, windows_of_stages, bytes_product, *NARROW, power_of_a_matrix,
-    product_in_place, sum_left_in_memory,
+    product_in_place, sum_left_in_memory, one_row_three_ways,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from tests.differential import (
     kernels_numbers,
     kernels_products,
     kernels_rearrange,
+    kernels_scalars,
     kernels_shapes,
 )
 from tests.differential.case import Arguments, Case
@@ -28,6 +29,7 @@ CASES = (
     *kernels_numbers.CASES,
     *kernels_products.CASES,
     *kernels_rearrange.CASES,
+    *kernels_scalars.CASES,
 )
 BEST = MACHINES[-1]
 ROADS = ((BEST, "O0"), (BEST, "O1"), (BEST, "may-alias"), *((name, "O2") for name in MACHINES))

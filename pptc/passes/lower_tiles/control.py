@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pptc.ir.attrs import Attr, IntAttr, SymbolAttr, TypeAttr
 from pptc.ir.core import Block, Op, Region, Value
-from pptc.ir.types import FunctionType, MemRefType, ScalarType, Type
+from pptc.ir.types import I64, FunctionType, MemRefType, ScalarType, Type
 from pptc.passes.lower_tiles.frame import Frame, loop_type
 from pptc.passes.lower_tiles.lanes import storage_type
 
@@ -64,6 +64,11 @@ def carry_constant(frame: Frame, op: Op) -> None:
     type = op.result.type
     assert isinstance(type, ScalarType)
     frame.define(op.result, frame.code.pooled(storage_type(type), _signless(op.attributes["value"])))
+
+
+def place_of_subblock(frame: Frame, op: Op) -> None:
+    """A block runs as one: its vector core is number 0 of 1."""
+    frame.define(op.result, frame.code.constant(I64, int(op.name == "pto.get_subblock_num")))
 
 
 def function_type(old: Op, scratch: MemRefType | None) -> TypeAttr:

@@ -20,7 +20,7 @@ from pptc.passes.lower_tiles import elements, matrix, packing, rows
 from pptc.passes.lower_tiles.code import Code
 from pptc.passes.lower_tiles.column_reductions import lower_column_reduction
 from pptc.passes.lower_tiles.contraction import operands_of
-from pptc.passes.lower_tiles.control import carry_constant, carry_over, function_type
+from pptc.passes.lower_tiles.control import carry_constant, carry_over, function_type, place_of_subblock
 from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
 from pptc.passes.lower_tiles.generation import lower_generation
 from pptc.passes.lower_tiles.handles import lower_handle
@@ -160,6 +160,8 @@ def _lower_other(frame: Frame, op: Op) -> None:
         SINGLE_ELEMENTS[op.name](frame, op)
     elif op.name == "arith.constant":
         carry_constant(frame, op)
+    elif op.name in ("pto.get_subblock_idx", "pto.get_subblock_num"):
+        place_of_subblock(frame, op)
     elif STRIP in op.attributes:
         carry_over(frame, op, _lower_strip)
     elif op.name == "func.return" and frame.streams:
