@@ -152,8 +152,13 @@ class _Run:
         )
 
     def may_pass(self, op: Op) -> bool:
-        """True when an op that is no member may run before all members instead of after them."""
+        """True when an op that is no member may run before all members instead of after them.
+
+        A run of one row, such as the load of a weight, lets no run of many rows pass: it would end up in pieces.
+        """
         if op.regions or op.definition.terminator or not touching(op):
+            return False
+        if self.group.rows == 1 and form_of(op, None, {}) is not None:
             return False
         return all(self._may_pass(use) for use in touching(op))
 

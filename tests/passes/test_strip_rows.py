@@ -146,6 +146,25 @@ pto.barrier <PIPE_V>
     assert _homes(module)["bias"] == "view"
 
 
+def test_a_row_that_is_loaded_first_does_not_cut_the_run() -> None:
+    module = _check(
+        _kernel(
+            f"""
+{view("%bv", "%x", "%c1", "%c64")}
+{part("%b0", "%bv", "%c0, %c0", "%c1, %c64", "1x64xf32")}
+%bias = pto.alloc_tile : !line
+{load("%b0", "1x64xf32", "%bias", "!line")}
+{load("%x0", "8x64xf32", "%a", "!tile")}
+{op("texp", "%a: !tile", "%d", "!tile")}
+{op("tcolexpandadd", "%d: !tile, %bias: !line", "%b", "!tile")}
+{store("%b", "!tile", "%y0", "8x64xf32")}
+""",
+            line=tile("vec", "1x64xf32"),
+        )
+    )
+    assert _strips(module) == [["pto.tload", "pto.texp", "pto.tcolexpandadd", "pto.tstore"]]
+
+
 def test_a_column_reduction_ends_the_run() -> None:
     module = _check(
         _kernel(
