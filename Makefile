@@ -49,7 +49,10 @@ c-test: build/asan/build.ninja ## the C library's tests under ASan and UBSan, wa
 
 bench: $(BENCH) ## the benchmarks against the peers of the bench extra
 	python -m bench.gemm
-	python -m bench.softmax
+	python -m bench.gemm --elements bf16 --target avx512+bf16
+	python -m bench.gemm --elements i8 --target avx512+vnni
+	python -m bench.rowwise
+	python -m bench.attention
 	python -m bench.budgets
 
 deps: toolchain ## install the Debian packages that are missing (as root), or say which

@@ -6,6 +6,7 @@ the first call on both sides. A pause after each peer lets its idle worker threa
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -20,6 +21,18 @@ Call = Callable[[], object]
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PEER_OVERRIDES = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def options(doc: str, *more: tuple[str, str, str]) -> argparse.Namespace:
+    """The command line of a benchmark: --target, --threads, and `more` as (flag, default, help)."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="avx512", help="what pptc compiles for; default avx512")
+    parser.add_argument("--threads", type=int, default=1, help="of every side; default 1")
+    for flag, default, text in more:
+        parser.add_argument(flag, default=default, help=f"{text}; default {default}")
+    given = parser.parse_args()
+    restart_with(given.threads)
+    return given
 
 
 def restart_with(threads: int) -> None:
@@ -50,6 +63,15 @@ def compile_kernel(path: Path, target: str, *options: str) -> Path:
     compiler = Path(sys.executable).with_name("pptc")
     subprocess.run([compiler, "-t", target, *options, path, "-o", library], check=True)
     return library
+
+
+def kernel(path: Path, target: str, threads: int, *flags: str) -> Callable[..., None]:
+    """The one kernel of a .pto file, compiled and loaded; it is called with arrays and numbers."""
+    import pptc
+    from pptc.runtime import Context
+
+    (found,) = pptc.load(compile_kernel(path, target, *flags), Context(threads=threads)).values()
+    return found
 
 
 @dataclass(frozen=True)
