@@ -16,7 +16,7 @@ from pptc.ir.kinds import integers, keywords, plain, sources
 from pptc.ir.lazy import np
 from pptc.ir.opdef import ColumnReduce, Contract, Generate, Map, RowReduce, Spread, Window
 from pptc.ir.storage import MemoryFault, Tile
-from pptc.ir.types import element_type
+from pptc.ir.types import LocalArrayType, ScalarType, element_type
 
 Array = Any
 
@@ -250,6 +250,42 @@ def _wait_for_event(frame: Frame, op: Op) -> Results:
     return None
 
 
+def _sync_all(frame: Frame, op: Op) -> Results:
+    """One block waits for nobody; several run one after another here."""
+    if frame.grid.blocks > 1:
+        raise fault(op, "P0402", "the blocks of a grid run one after another and cannot wait for each other")
+    return None
+
+
+def _declare_array(frame: Frame, op: Op) -> Results:
+    type = op.result.type
+    assert isinstance(type, LocalArrayType)
+    return (np.full(type.dims, _unspecified(frame, type.elem), numeric.dtype_of(type.elem)),)
+
+
+def _unspecified(frame: Frame, elem: ScalarType) -> float:
+    if not frame.poison:
+        return 0
+    return np.nan if elem.is_float else -1 if elem.kind != "uint" else 1
+
+
+def _place(frame: Frame, op: Op) -> tuple[int, ...]:
+    """The indices, each the nearest one that is in range."""
+    sizes = frame.one(op, "array").shape
+    return tuple(min(max(frame.values[i], 0), n - 1) for i, n in zip(op.group("indices"), sizes, strict=True))
+
+
+def _get_element(frame: Frame, op: Op) -> Results:
+    element = frame.one(op, "array")[_place(frame, op)]
+    elem = element_type(op.result.type)
+    return (element if elem is not None and elem.is_float else int(element),)
+
+
+def _set_element(frame: Frame, op: Op) -> Results:
+    frame.one(op, "array")[_place(frame, op)] = frame.one(op, "value")
+    return None
+
+
 def _trap(frame: Frame, op: Op) -> Results:
     raise fault(op, "P0602", "the kernel trapped")
 
@@ -284,6 +320,12 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "pto.record_event": _raise_event,
         "pto.wait_event": _wait_for_event,
         "pto.barrier": _nothing,
+        "pto.cmo.cacheinvalid": _nothing,
+        "pto.fence.barrier_all": _nothing,
+        "pto.syncall": _sync_all,
+        "pto.declare_local_array": _declare_array,
+        "pto.local_array_get": _get_element,
+        "pto.local_array_set": _set_element,
         "pto.tprefetch": _nothing,
         "pto.trap": _trap,
     }

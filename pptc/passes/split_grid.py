@@ -20,13 +20,13 @@ from pptc.ir.ranges import Linear, Ranges, linear, same_value
 from pptc.ir.rewrite import constant
 from pptc.ir.signature import DIVISIBLE, kernels
 from pptc.ir.spmd import GRID_OPS, spmd_role
-from pptc.ir.types import I64, INDEX, TileType
+from pptc.ir.types import I64, INDEX, LocalArrayType, TileType
 from pptc.passes.base import Pass, PassContext, Remark
 from pptc.passes.homes import STRIP, is_private
 from pptc.passes.tile_facts import MatrixPart, matrix_part
 from pptc.passes.windows import rows_are_apart
 
-_REFUSED = ("func.call", "pto.tprint", "pto.print", "pto.trap")
+_REFUSED = ("func.call", "pto.tprint", "pto.print", "pto.trap", "pto.syncall")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ def _tiles_that_live(loop: Op) -> str | None:
     """A tile that a later trip may find changed."""
     for op in loop.walk():
         for use in uses(op):
+            if use.writes and isinstance(use.value.type, LocalArrayType) and not is_inside(use.value, loop):
+                return "a local array from outside of it is written"
             if not isinstance(use.value.type, TileType) or not use.writes:
                 continue
             maker = root_tile(use.value).op
@@ -100,7 +102,7 @@ def _tiles_that_live(loop: Op) -> str | None:
 def _stores_that_meet(function: Op, loop: Op) -> str | None:
     """An array of which two trips may write one element, or one read what another one writes."""
     touched = [(op, use) for op in function.walk() for use in uses(op) if use.reads or use.writes]
-    outside = [(op, use) for op, use in touched if not isinstance(use.value.type, TileType)]
+    outside = [(op, use) for op, use in touched if not isinstance(use.value.type, TileType | LocalArrayType)]
     written = dict.fromkeys(root_pointer(use.value) for _, use in outside if use.writes)
     for pointer in written:
         group = _same_memory(function, pointer)

@@ -272,11 +272,46 @@ def choosing(k: Writer) -> Runs:
     )
 
 
+@kernel(y="*i32", n="i32")
+def local_arrays(k: Writer) -> Runs:
+    """A table filled in a loop and read in another order; indices out of range take the nearest element."""
+    type = "!pto.local_array<4x3xi32>"
+    table = k.value(f"pto.declare_local_array -> {type}", type)
+    with k.loop(4) as i, k.loop(3) as j:
+        value = k.cast(k.arith("addi", k.arith("muli", i, 10), j), "i32")
+        k.line(f"pto.local_array_set {table}[{i}, {j}], {k.arith('addi', value, '%n')} : {type}, i32")
+    at = k.cast("%n")
+    for place, (i, j) in enumerate((("0", "1"), ("3", "2"))):
+        found = k.value(
+            f"pto.local_array_get {table}[{k.index(int(i))}, {k.index(int(j))}] : {type} -> i32", "i32"
+        )
+        _put(k, "y", place, found)
+    _put(k, "y", 2, k.value(f"pto.local_array_get {table}[{at}, {at}] : {type} -> i32", "i32"))
+
+    def want(y: Array, n: int) -> dict[str, Array]:
+        i, j = min(max(n, 0), 3), min(max(n, 0), 2)
+        return {"y": np.array([1 + n, 32 + n, 10 * i + j + n], _I32)}
+
+    return Runs({"y": (3,)}, want, [{"n": n} for n in (-5, 0, 1, 3, 100)])
+
+
+@kernel(x="*f32", y="*f32")
+def alone_on_the_chip(k: Writer) -> Runs:
+    """Fences, cache maintenance and waiting for all cores, in a kernel that is the only block."""
+    tile = k.load(k.whole("x", 2, 8), k.tile("2x8xf32"))
+    k.line("pto.cmo.cacheinvalid all #pto.address_space<gm>")
+    k.line("pto.cmo.cacheinvalid %x single_cache_line : !pto.ptr<f32>")
+    k.store(k.op("tneg", tile, tile), k.whole("y", 2, 8))
+    k.line("pto.fence.barrier_all #pto.fence_scope<gm>")
+    k.line("pto.syncall() mode = #pto.sync_all_mode<hard>, core_type = #pto.sync_core_type<aiv_only>")
+    return Runs({"x": (2, 8), "y": (2, 8)}, lambda x, y: {"y": -x})
+
+
 def _with_helpers(case: Case) -> Case:
     return replace(case, text=_HELPERS + case.text)
 
 
 CASES = (
     integer_scalars, float_scalars, casts, questions, bits_of_a_tile, synchronised, places_in_the_grid,
-    _with_helpers(calling), choosing,
+    _with_helpers(calling), choosing, local_arrays, alone_on_the_chip,
 )  # fmt: skip

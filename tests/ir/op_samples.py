@@ -27,6 +27,7 @@ from pptc.ir.types import (
     UI16,
     UI32,
     FunctionType,
+    LocalArrayType,
     MemRefType,
     PartType,
     PtrType,
@@ -50,7 +51,7 @@ POOL: tuple[Type, ...] = (
     PtrType(F32), PtrType(I32, "ub"), ViewType((None, 64), F32), PartType((8, None), F32),
     *SCALARS,
     VectorType(16, F32), VectorType(4, I32), VectorType(4, I1), VectorType(2, INDEX), VectorType(8, F16, scalable=True),
-    MemRefType((None,), F32), MemRefType((None,), I8), MemRefType((32,), BF16),
+    LocalArrayType((8,), I32), MemRefType((None,), F32), MemRefType((None,), I8), MemRefType((32,), BF16),
     TensorType(DIMS[:2], F32), *(TensorType((4, 16), elem) for elem in (I1, I8, I32, I64)), TensorType((), F32), StateType(DIMS, BF16),
 )  # fmt: skip
 

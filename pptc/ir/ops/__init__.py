@@ -18,6 +18,7 @@ from pptc.ir.ops import (
     expand,
     generate,
     handles,
+    local_array,
     math,
     matmul,
     memory,
@@ -25,6 +26,7 @@ from pptc.ir.ops import (
     rearrange,
     reduce,
     scalar,
+    sync,
     vector,
 )
 
@@ -43,6 +45,7 @@ OPS = table(
     expand.ROWS.values(),
     generate.ROWS.values(),
     handles.ROWS.values(),
+    local_array.ROWS.values(),
     matmul.ROWS.values(),
     math.ROWS.values(),
     memory.ROWS.values(),
@@ -50,5 +53,6 @@ OPS = table(
     rearrange.ROWS.values(),
     reduce.ROWS.values(),
     scalar.ROWS.values(),
+    sync.ROWS.values(),
     vector.ROWS.values(),
 )

@@ -7,6 +7,7 @@ tile lives has been decided before (`residency.py`): the lowering turns each hom
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from pptc.ir.attrs import IntAttr
@@ -24,6 +25,7 @@ from pptc.passes.lower_tiles.control import carry_constant, carry_over, function
 from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
 from pptc.passes.lower_tiles.generation import lower_generation
 from pptc.passes.lower_tiles.handles import lower_handle
+from pptc.passes.lower_tiles.local_arrays import LOCAL_OPS
 from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
@@ -41,11 +43,15 @@ _IDLE_OPS = frozenset(
         "pto.record_event",
         "pto.wait_event",
         "pto.barrier",
+        "pto.cmo.cacheinvalid",
+        "pto.fence.barrier_all",
         "pto.tprint",
         "pto.tprefetch",
     }
 )
 """Ops that program order satisfies, or that need a service that the body does not have."""
+
+_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS})
 
 
 @dataclass(frozen=True)
@@ -156,8 +162,8 @@ def _lower_contraction(frame: Frame, op: Op, meaning: Contract) -> None:
 def _lower_other(frame: Frame, op: Op) -> None:
     if op.name in _IDLE_OPS:
         return
-    if op.name in SINGLE_ELEMENTS:
-        SINGLE_ELEMENTS[op.name](frame, op)
+    if op.name in _SCALAR_OPS:
+        _SCALAR_OPS[op.name](frame, op)
     elif op.name == "arith.constant":
         carry_constant(frame, op)
     elif op.name in ("pto.get_subblock_idx", "pto.get_subblock_num"):

@@ -1,0 +1,69 @@
+"""Rows that order what the pipes, cores and caches of a chip do. On a machine without them program order is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pptc.ir.core import Op
+from pptc.ir.kinds import only
+from pptc.ir.opdef import Attribute, Kind, OpDef, Operand, Problem, table
+from pptc.ir.types import I32, PartType, PtrType, ViewType
+
+_MEMORY = Kind(
+    "a pointer, a view or a partition", lambda type: isinstance(type, PtrType | ViewType | PartType)
+)
+
+
+def _all_or_one(op: Op) -> Iterator[Problem]:
+    """Either a space or an address."""
+    if ("space" in op.attributes) == bool(op.group("addr")):
+        yield Problem("P0207", "say `all #pto.address_space<gm>`, or an address and `single_cache_line`")
+
+
+def _workspace(op: Op) -> Iterator[Problem]:
+    """Only the soft form has operands, and it needs the workspace."""
+    soft = getattr(op.attributes.get("mode"), "value", "") == "soft"
+    if soft != bool(op.group("gm_workspace")):
+        yield Problem(
+            "P0202", "the soft form needs a workspace" if soft else "the hard form takes no workspace"
+        )
+
+
+ROWS = table(
+    OpDef(
+        name="pto.syncall",
+        doc="Waits for all cores; only kernels that run as one block may have it on machines without cores.",
+        operands=(
+            Operand("gm_workspace", _MEMORY, arity="optional"),
+            Operand("used_cores", only("an i32", I32), arity="optional"),
+        ),
+        attributes=(
+            Attribute("mode", "enum", "sync_all_mode", values=("hard", "soft"), required=True),
+            Attribute(
+                "core_type", "enum", "sync_core_type", values=("aiv_only", "aic_only", "mix"), required=True
+            ),
+        ),
+        format="`` `(` (list($gm_workspace, $used_cores)^ `:` type($gm_workspace, $used_cores))? `)` `mode` `=` $mode "
+        "`,` `core_type` `=` $core_type attr-dict",
+        rules=(_workspace,),
+        since="0.57",
+    ),
+    OpDef(
+        name="pto.cmo.cacheinvalid",
+        doc="Takes lines out of the scalar unit's cache; others are coherent.",
+        operands=(Operand("addr", _MEMORY, arity="optional"),),
+        attributes=(Attribute("space", "enum", "address_space", values=("gm",)),),
+        format="(`all` ` ` $space^)? ($addr^ `single_cache_line`)? attr-dict (`:` type($addr)^)?",
+        rules=(_all_or_one,),
+        since="0.57",
+    ),
+    OpDef(
+        name="pto.fence.barrier_all",
+        doc="Stores before it are seen before those after it.",
+        attributes=(
+            Attribute("scope", "enum", "fence_scope", values=("gm", "local_memory", "all"), required=True),
+        ),
+        format="$scope attr-dict",
+        since="0.57",
+    ),
+)
