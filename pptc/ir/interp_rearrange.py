@@ -16,7 +16,7 @@ from pptc.ir.storage import Tile
 Array = Any
 
 
-def _settle(frame: Frame, op: Op, target: Tile, values: Array) -> None:
+def settle(frame: Frame, op: Op, target: Tile, values: Array) -> None:
     """Write a matrix to a tile of which nothing else is known then; scratch is spoilt before."""
     for operand in op.definition.operands:
         if frame.poison and operand.access == "scratch":
@@ -32,7 +32,7 @@ def _transpose(frame: Frame, op: Op) -> Results:
     assert isinstance(meaning, Transpose)
     source: Tile = frame.one(op, meaning.source)
     target: Tile = frame.one(op, meaning.destination)
-    _settle(frame, op, target, source.read(source.v_row, source.v_col).T)
+    settle(frame, op, target, source.read(source.v_row, source.v_col).T)
     return None
 
 
@@ -44,7 +44,7 @@ def _concatenate(frame: Frame, op: Op) -> Results:
     if meaning.counts is not None:
         return _concatenate_by_row(frame, op, meaning.counts, (left, right), target)
     parts = [part.read(rows, part.v_col) for part in (left, right)]
-    _settle(frame, op, target, np.concatenate(parts, axis=1))
+    settle(frame, op, target, np.concatenate(parts, axis=1))
     return None
 
 
@@ -55,7 +55,7 @@ def _concatenate_by_row(
     room = target.type.cols
     numbers = [frame.one(op, name).read(target.v_row, 1)[:, 0] for name in counts]
     values = [part.read(target.v_row, part.v_col) for part in parts]
-    _settle(frame, op, target, np.empty((0, 0), values[0].dtype))
+    settle(frame, op, target, np.empty((0, 0), values[0].dtype))
     for row in range(target.v_row):
         pieces = [
             value[row, : max(0, int(number[row]))] for value, number in zip(values, numbers, strict=True)

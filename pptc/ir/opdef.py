@@ -195,12 +195,39 @@ class Pad:
 
 
 @dataclass(frozen=True, slots=True)
+class Compare:
+    """Bit c of row r of dst, the lowest of a byte first, says how `lhs` compares with `rhs`, a tile or a scalar."""
+
+    lhs: str
+    rhs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """dst = `yes` where the operand `mask` has a 1, else `no`, which may be a scalar."""
+
+    yes: str
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
 class Handle:
     """Makes or changes a tile handle or a view without touching elements."""
 
 
 Meaning = (
-    Map | RowReduce | ColumnReduce | Window | Contract | Generate | Transpose | Concatenate | Pad | Handle
+    Map
+    | RowReduce
+    | ColumnReduce
+    | Window
+    | Contract
+    | Generate
+    | Transpose
+    | Concatenate
+    | Pad
+    | Compare
+    | Select
+    | Handle
 )
 
 

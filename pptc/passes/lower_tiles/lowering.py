@@ -12,7 +12,17 @@ from typing import ClassVar
 
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Block, Op, Region, functions, symbol_name
-from pptc.ir.opdef import ColumnReduce, Concatenate, Contract, Generate, Handle, Pad, Transpose
+from pptc.ir.opdef import (
+    ColumnReduce,
+    Compare,
+    Concatenate,
+    Contract,
+    Generate,
+    Handle,
+    Pad,
+    Select,
+    Transpose,
+)
 from pptc.ir.signature import kernels
 from pptc.ir.types import I8, I64, MemRefType
 from pptc.passes.base import Pass, PassContext
@@ -26,6 +36,7 @@ from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
 from pptc.passes.lower_tiles.generation import lower_generation
 from pptc.passes.lower_tiles.handles import lower_handle
 from pptc.passes.lower_tiles.local_arrays import LOCAL_OPS
+from pptc.passes.lower_tiles.masks import lower_mask
 from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
@@ -125,6 +136,8 @@ def _lower_op(frame: Frame, op: Op) -> Step | None:
             lower_generation(frame, op, meaning)
         case Transpose() | Concatenate() | Pad() as meaning:
             lower_rearrangement(frame, op, meaning)
+        case Compare() | Select() as meaning:
+            lower_mask(frame, op, meaning)
         case _ if (step := step_of(frame, op)) is not None:
             return _placed(frame, step)
         case _:
