@@ -13,6 +13,7 @@ from pptc.ir.interp_frame import Frame, Handler, Results, fault
 from pptc.ir.interp_masks import MASKS
 from pptc.ir.interp_memory import MEMORY_HANDLERS
 from pptc.ir.interp_rearrange import REARRANGEMENTS
+from pptc.ir.interp_sort import SORTS
 from pptc.ir.kinds import integers, keywords, plain, sources
 from pptc.ir.lazy import np
 from pptc.ir.opdef import ColumnReduce, Contract, Generate, Map, RowReduce, Spread, Window
@@ -295,6 +296,7 @@ MEANINGS: Mapping[type, Handler] = MappingProxyType(
     {
         **REARRANGEMENTS,
         **MASKS,
+        **SORTS,
         Map: _map,
         RowReduce: _reduce,
         ColumnReduce: _reduce,

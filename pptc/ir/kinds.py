@@ -125,6 +125,12 @@ def plain(value: Attr | None) -> Any:
     return attribute_value(value) if isinstance(value, IntAttr | FloatAttr) else value
 
 
+def kept_places(op: Op) -> tuple[int, ...]:
+    """Which of every four elements the op's maskPattern keeps: its last digit is the first element."""
+    pattern = str(plain(attribute(op, "maskPattern")))
+    return tuple(place for place, digit in enumerate(reversed(pattern[1:])) if digit == "1")
+
+
 def integers(value: Attr | None) -> tuple[int, ...]:
     """The integers of a list or array attribute."""
     if isinstance(value, ListAttr):

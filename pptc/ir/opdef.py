@@ -211,6 +211,21 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
+class Pick:
+    """dst = elements of src: those that `indices` number, or those at the ones of the attribute maskPattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class SortRuns:
+    """Every 32 columns of `src` sorted down; dst gets pairs of value and `idx`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """dst = the sorted pairs of `srcs` in one order, or of each four runs of `blockLen` columns of one tile."""
+
+
+@dataclass(frozen=True, slots=True)
 class Handle:
     """Makes or changes a tile handle or a view without touching elements."""
 
@@ -227,6 +242,9 @@ Meaning = (
     | Pad
     | Compare
     | Select
+    | Pick
+    | SortRuns
+    | Merge
     | Handle
 )
 

@@ -19,6 +19,7 @@ from tests.differential import (
     kernels_rearrange,
     kernels_scalars,
     kernels_shapes,
+    kernels_sort,
 )
 from tests.differential.case import Arguments, Case
 from tests.passes.lowering import MACHINES, Library, parsed
@@ -32,6 +33,7 @@ CASES = (
     *kernels_products.CASES,
     *kernels_rearrange.CASES,
     *kernels_scalars.CASES,
+    *kernels_sort.CASES,
 )
 BEST = MACHINES[-1]
 ROADS = ((BEST, "O0"), (BEST, "O1"), (BEST, "may-alias"), *((name, "O2") for name in MACHINES))

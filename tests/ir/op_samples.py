@@ -90,10 +90,13 @@ def samples(draw: st.DrawFn, row: OpDef) -> Op:
     operands: list[Type] = []
     segments: list[int] = []
     absent: set[Kind] = set()
+    listed = {operand.arity for operand in row.operands if operand.access == "read"} == {"many"}
     for operand in row.operands:
         choices = types_of(operand.kind)
         most = {"one": 1, "optional": 0 if operand.kind in absent else 1, "many": 3}[operand.arity]
-        segments.append(draw(st.integers(1 if operand.arity == "one" else 0, most)))
+        # the last tile of a list is its scratch, so that a list with scratch has both
+        least = operand.arity == "one" or (listed and operand.access in ("read", "scratch"))
+        segments.append(draw(st.integers(int(least), most)))
         if not segments[-1]:
             absent.add(operand.kind)  # a list says that a later one is missing, not which one
         operands += [_choose(draw, choices, favourite) for _ in range(segments[-1])]

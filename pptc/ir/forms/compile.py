@@ -131,14 +131,27 @@ class _Compiler:
     def _with_dictionaries(self, elements: list[Element]) -> tuple[Element, ...]:
         """Dictionaries leave out what the other elements spell; the first one that may writes what is left."""
         spelled = frozenset(name for element in elements for name in element.spells)
-        written = (element for element in elements if isinstance(element, Dictionary) and not element.silent)
-        first = next(written, None)
-        return tuple(
-            replace(element, elsewhere=spelled, silent=element is not first)
-            if isinstance(element, Dictionary)
-            else element
-            for element in _close_types(elements)
+        written = (
+            element for element in _flat(elements) if isinstance(element, Dictionary) and not element.silent
         )
+        first = next(written, None)
+
+        def settled(element: Element) -> Element:
+            if isinstance(element, Optional):
+                return replace(
+                    element, parts=tuple(map(settled, element.parts)), anchor=settled(element.anchor)
+                )
+            if isinstance(element, Dictionary):
+                return replace(element, elsewhere=spelled, silent=element is not first)
+            return element
+
+        return tuple(map(settled, _close_types(elements)))
+
+
+def _flat(elements: Sequence[Element]) -> Iterator[Element]:
+    """The elements, with the parts of optional ones."""
+    for element in elements:
+        yield from _flat(element.parts) if isinstance(element, Optional) else (element,)
 
 
 def _close_types(elements: Sequence[Element]) -> Iterator[Element]:

@@ -123,13 +123,23 @@ class Values(Plain):
 
 
 def _splits(operands: tuple[Operand, ...], count: int) -> Iterator[tuple[int, ...]]:
-    """All ways to share `count` values out, greedy ones first."""
+    """All ways to share `count` values out, greedy ones first; scratch comes before a list that may be longer."""
     spare = count - sum(operand.arity == "one" for operand in operands)
     if spare < 0:
         return
     most = {"one": 1, "optional": min(1, spare), "many": spare}
     ranges = [range(most[o.arity], 0 if o.arity == "one" else -1, -1) for o in operands]
-    yield from (split for split in product(*ranges) if sum(split) == count)
+    found = [split for split in product(*ranges) if sum(split) == count]
+    if any(operand.arity == "many" for operand in operands):
+        found.sort(key=lambda split: _reluctance(operands, split))
+    yield from found
+
+
+def _reluctance(operands: tuple[Operand, ...], split: Sequence[int]) -> tuple[int, int]:
+    """Smaller for splits that leave no list empty, then for those with scratch."""
+    counts = list(zip(operands, split, strict=True))
+    empty = sum(operand.arity == "many" and not count for operand, count in counts)
+    return empty, -sum(count for operand, count in counts if operand.access == "scratch")
 
 
 def _fits(operands: tuple[Operand, ...], split: Sequence[int], values: list[Value]) -> bool:

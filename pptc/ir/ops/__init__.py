@@ -17,6 +17,7 @@ from pptc.ir.ops import (
     core_reduce,
     elementwise,
     expand,
+    gather,
     generate,
     handles,
     local_array,
@@ -27,6 +28,7 @@ from pptc.ir.ops import (
     rearrange,
     reduce,
     scalar,
+    sort,
     sync,
     vector,
 )
@@ -45,6 +47,7 @@ OPS = table(
     core_reduce.ROWS.values(),
     elementwise.ROWS.values(),
     expand.ROWS.values(),
+    gather.ROWS.values(),
     generate.ROWS.values(),
     handles.ROWS.values(),
     local_array.ROWS.values(),
@@ -55,6 +58,7 @@ OPS = table(
     rearrange.ROWS.values(),
     reduce.ROWS.values(),
     scalar.ROWS.values(),
+    sort.ROWS.values(),
     sync.ROWS.values(),
     vector.ROWS.values(),
 )

@@ -60,10 +60,10 @@ def _signless(attribute: Attr) -> Attr:
 
 
 def carry_constant(frame: Frame, op: Op) -> None:
-    """A scalar constant joins the pool at the top of the function."""
+    """A constant joins the pool at the top of the function."""
     type = op.result.type
-    assert isinstance(type, ScalarType)
-    frame.define(op.result, frame.code.pooled(storage_type(type), _signless(op.attributes["value"])))
+    stored = storage_type(type) if isinstance(type, ScalarType) else type
+    frame.define(op.result, frame.code.pooled(stored, _signless(op.attributes["value"])))
 
 
 def place_of_subblock(frame: Frame, op: Op) -> None:

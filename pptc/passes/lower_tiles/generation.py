@@ -11,8 +11,10 @@ from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
 
 
-def lower_generation(frame: Frame, op: Op, meaning: Generate) -> None:
+def lower_generation(frame: Frame, op: Op) -> None:
     """Every valid element by the row's recipe."""
+    meaning = op.definition.meaning
+    assert isinstance(meaning, Generate)
     code, lanes = frame.code, Lanes(frame.code, 1)
     target = frame.tiles[op.operand(meaning.destination)]
     place, (rows, columns) = target.locate(), target.extents()

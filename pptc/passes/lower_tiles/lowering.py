@@ -6,6 +6,7 @@ tile lives has been decided before (`residency.py`): the lowering turns each hom
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -19,8 +20,11 @@ from pptc.ir.opdef import (
     Contract,
     Generate,
     Handle,
+    Merge,
     Pad,
+    Pick,
     Select,
+    SortRuns,
     Transpose,
 )
 from pptc.ir.signature import kernels
@@ -33,6 +37,7 @@ from pptc.passes.lower_tiles.column_reductions import lower_column_reduction
 from pptc.passes.lower_tiles.contraction import operands_of
 from pptc.passes.lower_tiles.control import carry_constant, carry_over, function_type, place_of_subblock
 from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
+from pptc.passes.lower_tiles.gathers import lower_pick
 from pptc.passes.lower_tiles.generation import lower_generation
 from pptc.passes.lower_tiles.handles import lower_handle
 from pptc.passes.lower_tiles.local_arrays import LOCAL_OPS
@@ -41,6 +46,7 @@ from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
 from pptc.passes.lower_tiles.single_elements import SINGLE_ELEMENTS
+from pptc.passes.lower_tiles.sorts import lower_merge, lower_sort
 from pptc.passes.lower_tiles.steps import Step, step_of
 from pptc.passes.lower_tiles.tiles import Tile
 from pptc.passes.phases import phases_of
@@ -61,6 +67,22 @@ _IDLE_OPS = frozenset(
     }
 )
 """Ops that program order satisfies, or that need a service that the body does not have."""
+
+_WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
+    {
+        Handle: lower_handle,
+        Generate: lower_generation,
+        Transpose: lower_rearrangement,
+        Concatenate: lower_rearrangement,
+        Pad: lower_rearrangement,
+        Compare: lower_mask,
+        Select: lower_mask,
+        Pick: lower_pick,
+        SortRuns: lower_sort,
+        Merge: lower_merge,
+    }
+)
+"""Ops that are lowered on their own, by what they mean."""
 
 _SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS})
 
@@ -125,19 +147,15 @@ def _lower_block(frame: Frame, block: Block) -> None:
 
 def _lower_op(frame: Frame, op: Op) -> Step | None:
     """Lower an op; a step is given back instead, to be lowered alone or together with others of its row."""
+    whole = _WHOLE_OPS.get(type(op.definition.meaning))
+    if whole is not None:
+        whole(frame, op)
+        return None
     match op.definition.meaning:
-        case Handle():
-            lower_handle(frame, op)
         case Contract() as meaning:
             _lower_contraction(frame, op, meaning)
         case ColumnReduce() as meaning:
             return lower_column_reduction(frame, op, meaning)
-        case Generate() as meaning:
-            lower_generation(frame, op, meaning)
-        case Transpose() | Concatenate() | Pad() as meaning:
-            lower_rearrangement(frame, op, meaning)
-        case Compare() | Select() as meaning:
-            lower_mask(frame, op, meaning)
         case _ if (step := step_of(frame, op)) is not None:
             return _placed(frame, step)
         case _:

@@ -22,8 +22,9 @@ from pptc.passes.lower_tiles.tiles import Tile
 _BITS = 8
 
 
-def lower_mask(frame: Frame, op: Op, meaning: Compare | Select) -> None:
+def lower_mask(frame: Frame, op: Op) -> None:
     """Lower one op; by way of a copy where its destination may change what it still has to read."""
+    meaning = op.definition.meaning
     target = frame.tiles[op.operand("dst")]
     sources = [
         frame.tiles[value] for value in op.operands if value in frame.tiles and value is not op.operand("dst")

@@ -25,14 +25,14 @@ from pptc.passes.lower_tiles.tiles import Tile
 from pptc.passes.lower_tiles.transposition import turn
 
 
-def lower_rearrangement(frame: Frame, op: Op, meaning: Transpose | Concatenate | Pad) -> None:
+def lower_rearrangement(frame: Frame, op: Op) -> None:
     """Lower one op."""
-    match meaning:
-        case Transpose():
+    match op.definition.meaning:
+        case Transpose() as meaning:
             _transpose(frame, op, meaning)
-        case Concatenate():
+        case Concatenate() as meaning:
             _concatenate(frame, op, meaning)
-        case Pad():
+        case Pad() as meaning:
             _pad(frame, op, meaning)
 
 
