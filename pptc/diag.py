@@ -238,7 +238,6 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="chip"),
         "W0003": Code("misaligned", "A tile breaks an alignment rule of the named chip; other machines do not mind.", group="chip"),
         "W0004": Code("saturation by default", "A tcvt whose result may be out of range says no satmode, whose default has changed between versions.", group="saturation"),
-        "W0002": Code("unused", "A value is computed and never used.", group="unused"),
         "P9999": Code("internal error", "A fault of pptc itself; please report it with the reproducer.", 70),
     }
 )

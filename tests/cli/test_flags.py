@@ -26,14 +26,14 @@ def faults(*words: str) -> list[tuple[str, str | None]]:
 
 
 def test_a_line_in_the_manner_of_gcc() -> None:
-    line = "-O3 -Idir -I other -DN=4 -MD -MF f -arch=avx2 -Wno-unused -### -j2 -oout.so a.pto -- -b.pto"
+    line = "-O3 -Idir -I other -DN=4 -MD -MF f -arch=avx2 -Wno-chip -### -j2 -oout.so a.pto -- -b.pto"
     parsed = read(*line.split())
     assert parsed.inputs == ("a.pto", "-b.pto")
     assert parsed.values("include_dir") == ("dir", "other")
     assert parsed.value("define") == "N=4"
     assert parsed.value("deps_file") == "f"
     assert parsed.value("target") == "avx2"
-    assert parsed.value("warn") == "no-unused"
+    assert parsed.value("warn") == "no-chip"
     assert parsed.value("output") == "out.so"
     assert parsed.value("level") == "3" and parsed.value("jobs") == "2"
     assert parsed.on("dry_run") and parsed.on("deps_too") and not parsed.on("deps")

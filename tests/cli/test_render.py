@@ -71,12 +71,12 @@ def test_notes_have_their_own_place() -> None:
 
 
 def test_the_limit_counts_errors_only() -> None:
-    warning = Diagnostic("W0002", "unused", severity="warning", group="unused")
+    warning = Diagnostic("W0003", "unused", severity="warning", group="chip")
     errors = [Diagnostic("P0101", f"e{i}") for i in range(3)]
     lines = shown(errors[0], warning, *errors[1:], limit=1)
     assert lines == [
         "pptc: error: e0 [P0101]",
-        "pptc: warning: unused [W0002]",
+        "pptc: warning: unused [W0003]",
         "only the first 1 errors are shown (-ferror-limit=0 shows all)",
         "3 errors, 1 warning",
     ]
@@ -98,10 +98,10 @@ def test_json_holds_everything() -> None:
 
 
 def test_warnings_by_group() -> None:
-    warning = Diagnostic("W0002", "unused", severity="warning", group="unused")
-    assert render.Policy(off=frozenset({"unused"})).apply([warning]) == []
+    warning = Diagnostic("W0003", "unused", severity="warning", group="chip")
+    assert render.Policy(off=frozenset({"chip"})).apply([warning]) == []
     assert render.Policy(silent=True).apply([warning]) == []
-    for policy in (render.Policy(all_errors=True), render.Policy(errors=frozenset({"unused"}))):
+    for policy in (render.Policy(all_errors=True), render.Policy(errors=frozenset({"chip"}))):
         assert [found.severity for found in policy.apply([warning])] == ["error"]
     assert render.Policy().apply([warning]) == [warning]
 
@@ -109,7 +109,7 @@ def test_warnings_by_group() -> None:
 def test_every_code_can_be_explained() -> None:
     for code, row in CODES.items():
         assert row.explanation in render.explain(code)
-    assert "exit status 3" in render.explain("P0302") and "-Wno-unused" in render.explain("W0002")
+    assert "exit status 3" in render.explain("P0302") and "-Wno-chip" in render.explain("W0003")
 
 
 def test_an_empty_line_is_not_shown() -> None:
