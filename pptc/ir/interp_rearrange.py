@@ -10,7 +10,7 @@ from pptc.ir import numeric
 from pptc.ir.core import Op
 from pptc.ir.interp_frame import Frame, Handler, Results
 from pptc.ir.lazy import np
-from pptc.ir.opdef import Concatenate, Pad, Transpose
+from pptc.ir.opdef import ArgReduce, Concatenate, Pad, Partial, Transpose
 from pptc.ir.storage import Tile
 
 Array = Any
@@ -79,6 +79,42 @@ def _pad(frame: Frame, op: Op) -> Results:
     return None
 
 
+def _partial(frame: Frame, op: Op) -> Results:
+    first, second, target = (frame.one(op, name) for name in ("src0", "src1", "dst"))
+    elem, reference = target.type.elem, op.definition.reference
+    assert reference is not None
+    made = np.zeros((target.v_row, target.v_col), numeric.dtype_of(elem))
+    for tile in (first, second):
+        made[: tile.v_row, : tile.v_col] = tile.read(tile.v_row, tile.v_col)
+    rows, columns = min(first.v_row, second.v_row), min(first.v_col, second.v_col)
+    both = [numeric.widen(tile.read(rows, columns), elem) for tile in (first, second)]
+    made[:rows, :columns] = numeric.narrow(reference(*both), elem)
+    settle(frame, op, target, made)
+    return None
+
+
+def _argument(frame: Frame, op: Op) -> Results:
+    meaning = op.definition.meaning
+    assert isinstance(meaning, ArgReduce)
+    source: Tile = frame.one(op, "src")
+    values = numeric.widen(source.read(source.v_row, source.v_col), source.type.elem)
+    axis = int(meaning.of_rows)
+    shape = [source.v_row, source.v_col]
+    shape[axis] = 1
+    found = np.zeros(shape, np.int64)
+    if values.size:
+        found = (np.argmax if meaning.largest else np.argmin)(values, axis).reshape(shape)
+    target: Tile = frame.one(op, "dst")
+    settle(frame, op, target, found.astype(numeric.dtype_of(target.type.elem)))
+    return None
+
+
 REARRANGEMENTS: Mapping[type, Handler] = MappingProxyType(
-    {Transpose: _transpose, Concatenate: _concatenate, Pad: _pad}
+    {
+        Transpose: _transpose,
+        Concatenate: _concatenate,
+        Pad: _pad,
+        Partial: _partial,
+        ArgReduce: _argument,
+    }
 )

@@ -211,6 +211,21 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
+class ArgReduce:
+    """dst = where src has its largest (or smallest) element: the column of each row, or the row of each column."""
+
+    of_rows: bool
+    largest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """dst = `recipe` of src0 and src1 where both are valid, and the one that is valid elsewhere."""
+
+    recipe: Recipe
+
+
+@dataclass(frozen=True, slots=True)
 class Pick:
     """dst = elements of src: those that `indices` number, or those at the ones of the attribute maskPattern."""
 
@@ -242,6 +257,8 @@ Meaning = (
     | Pad
     | Compare
     | Select
+    | ArgReduce
+    | Partial
     | Pick
     | SortRuns
     | Merge

@@ -14,6 +14,7 @@ from typing import ClassVar
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Block, Op, Region, functions, symbol_name
 from pptc.ir.opdef import (
+    ArgReduce,
     ColumnReduce,
     Compare,
     Concatenate,
@@ -22,6 +23,7 @@ from pptc.ir.opdef import (
     Handle,
     Merge,
     Pad,
+    Partial,
     Pick,
     Select,
     SortRuns,
@@ -32,6 +34,7 @@ from pptc.ir.types import I8, I64, MemRefType
 from pptc.passes.base import Pass, PassContext
 from pptc.passes.homes import SCRATCH_BYTES, SPACE_OFFSETS, STRIP
 from pptc.passes.lower_tiles import elements, matrix, packing, rows
+from pptc.passes.lower_tiles.arguments import lower_argument
 from pptc.passes.lower_tiles.code import Code
 from pptc.passes.lower_tiles.column_reductions import lower_column_reduction
 from pptc.passes.lower_tiles.contraction import operands_of
@@ -75,6 +78,8 @@ _WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
         Transpose: lower_rearrangement,
         Concatenate: lower_rearrangement,
         Pad: lower_rearrangement,
+        Partial: lower_rearrangement,
+        ArgReduce: lower_argument,
         Compare: lower_mask,
         Select: lower_mask,
         Pick: lower_pick,
