@@ -10,6 +10,7 @@ from pptc.ir import numeric
 from pptc.ir.attrs import EnumAttr, SymbolAttr
 from pptc.ir.core import Block, Op, functions, symbol_name
 from pptc.ir.interp_frame import Frame, Handler, Results, fault
+from pptc.ir.interp_indexed import INDEXED
 from pptc.ir.interp_masks import MASKS
 from pptc.ir.interp_memory import MEMORY_HANDLERS
 from pptc.ir.interp_rearrange import REARRANGEMENTS
@@ -297,6 +298,7 @@ MEANINGS: Mapping[type, Handler] = MappingProxyType(
         **REARRANGEMENTS,
         **MASKS,
         **SORTS,
+        **INDEXED,
         Map: _map,
         RowReduce: _reduce,
         ColumnReduce: _reduce,

@@ -22,9 +22,12 @@ _RUN = 32
 def _pick(frame: Frame, op: Op) -> Results:
     source: Tile = frame.one(op, "src")
     target: Tile = frame.one(op, "dst")
-    if op.group("indices"):
+    meaning = op.definition.meaning
+    assert isinstance(meaning, Pick)
+    if op.group(meaning.numbers):
         all_elements = source.read(source.type.rows, source.type.cols).reshape(-1)
-        numbers = frame.one(op, "indices").read(target.v_row, target.v_col).astype(np.int64)
+        numbers = frame.one(op, meaning.numbers).read(target.v_row, target.v_col).astype(np.int64)
+        numbers //= source.type.elem.bytes if meaning.in_bytes else 1
         settle(frame, op, target, all_elements[np.clip(numbers, 0, len(all_elements) - 1)])
         return None
     places = kept_places(op)

@@ -131,6 +131,15 @@ def kept_places(op: Op) -> tuple[int, ...]:
     return tuple(place for place, digit in enumerate(reversed(pattern[1:])) if digit == "1")
 
 
+def by_rows(op: Op) -> bool:
+    """Whether the numbers of a gather or scatter stand for rows: so it says, or there are not enough for elements."""
+    word = plain(op.attributes.get("coalesce"))
+    if word is not None:
+        return bool(word == "row")
+    type = op.operand("idx").type
+    return isinstance(type, TileType) and 1 in (type.rows, type.cols)
+
+
 def integers(value: Attr | None) -> tuple[int, ...]:
     """The integers of a list or array attribute."""
     if isinstance(value, ListAttr):

@@ -227,7 +227,25 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """dst = elements of src: those that `indices` number, or those at the ones of the attribute maskPattern."""
+    """dst = elements of src: those that `numbers` say, in elements or bytes, or those at the ones of maskPattern."""
+
+    numbers: str = "indices"
+    in_bytes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGather:
+    """dst = rows or elements of `mem` by the numbers in `idx`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryScatter:
+    """Rows or elements of `mem` = src, by the numbers in `idx`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """dst[indexes[r, c], c] = src[r, c]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +278,9 @@ Meaning = (
     | ArgReduce
     | Partial
     | Pick
+    | MemoryGather
+    | MemoryScatter
+    | Scatter
     | SortRuns
     | Merge
     | Handle

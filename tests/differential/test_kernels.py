@@ -12,6 +12,7 @@ from pptc.passes import PASSES
 from pptc.passes.base import parse_pipeline
 from tests.differential import (
     kernels_flow,
+    kernels_indexed,
     kernels_masks,
     kernels_memory,
     kernels_numbers,
@@ -28,6 +29,7 @@ from tests.passes.lowering import MACHINES, Library, parsed
 CASES = (
     *kernels_shapes.CASES,
     *kernels_flow.CASES,
+    *kernels_indexed.CASES,
     *kernels_masks.CASES,
     *kernels_memory.CASES,
     *kernels_numbers.CASES,

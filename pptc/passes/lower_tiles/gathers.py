@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pptc.ir.core import Op, Value
 from pptc.ir.kinds import kept_places
-from pptc.ir.opdef import Spread
-from pptc.ir.types import INDEX
+from pptc.ir.opdef import Pick, Spread
 from pptc.passes.lower_tiles import elements
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
+from pptc.passes.lower_tiles.indexed import number_at
 from pptc.passes.lower_tiles.lanes import Lanes
 from pptc.passes.lower_tiles.overlap import share_bytes, staging
 from pptc.passes.lower_tiles.places import Place
@@ -17,19 +17,23 @@ from pptc.passes.lower_tiles.steps import Source, Step, identity
 
 def lower_pick(frame: Frame, op: Op) -> None:
     """Lower a tgather; by way of a copy where the destination shares bytes with what is read."""
-    target = frame.tiles[op.operand("dst")]
-    read = [frame.tiles[value] for name in ("src", "indices") for value in op.group(name)]
+    meaning, target = op.definition.meaning, frame.tiles[op.operand("dst")]
+    assert isinstance(meaning, Pick)
+    read = [frame.tiles[value] for name in ("src", meaning.numbers) for value in op.group(name)]
     copy = staging(frame, target) if any(share_bytes(tile, target) for tile in read) else None
     place = copy.place if copy else target.locate()
-    (_by_number if op.group("indices") else _by_pattern)(frame, op, place)
+    if op.group(meaning.numbers):
+        _by_number(frame, op, meaning, place)
+    else:
+        _by_pattern(frame, op, place)
     if copy:
         step = Step(op, (Source(Spread.FULL, copy),), target, *target.extents(), identity)
         elements.lower_step(frame, step)
 
 
-def _by_number(frame: Frame, op: Op, out: Place) -> None:
+def _by_number(frame: Frame, op: Op, meaning: Pick, out: Place) -> None:
     code, lanes = frame.code, Lanes(frame.code, 1)
-    source, numbers = frame.tiles[op.operand("src")], frame.tiles[op.operand("indices")]
+    source, numbers = frame.tiles[op.operand("src")], frame.tiles[op.operand(meaning.numbers)]
     rows, columns = frame.tiles[op.operand("dst")].extents()
     last, width = source.type.rows * source.type.cols - 1, source.type.cols
     here, there = numbers.locate(), source.locate()
@@ -38,9 +42,8 @@ def _by_number(frame: Frame, op: Op, out: Place) -> None:
         line, made = here.line(code, r), out.line(code, r)
 
         def column(c: Index, _: list[Value]) -> None:
-            raw = lanes.load_raw(*line.at(code, c), numbers.elem)
-            widened = "arith.index_castui" if numbers.elem.kind == "uint" else "arith.index_cast"
-            number = code.max(0, code.min(code.value(widened, (raw,), INDEX), last))
+            number = code.max(0, number_at(frame, numbers, line, c))
+            number = code.min(code.div_natural(number, source.elem.bytes if meaning.in_bytes else 1), last)
             from_ = there.line(code, code.div_natural(number, width)).at(
                 code, code.rem_natural(number, width)
             )

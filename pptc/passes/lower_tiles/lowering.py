@@ -21,10 +21,13 @@ from pptc.ir.opdef import (
     Contract,
     Generate,
     Handle,
+    MemoryGather,
+    MemoryScatter,
     Merge,
     Pad,
     Partial,
     Pick,
+    Scatter,
     Select,
     SortRuns,
     Transpose,
@@ -43,6 +46,7 @@ from pptc.passes.lower_tiles.frame import Frame, Options, loop_type
 from pptc.passes.lower_tiles.gathers import lower_pick
 from pptc.passes.lower_tiles.generation import lower_generation
 from pptc.passes.lower_tiles.handles import lower_handle
+from pptc.passes.lower_tiles.indexed import lower_memory_gather, lower_memory_scatter, lower_scatter
 from pptc.passes.lower_tiles.local_arrays import LOCAL_OPS
 from pptc.passes.lower_tiles.masks import lower_mask
 from pptc.passes.lower_tiles.overlap import lower_apart
@@ -83,6 +87,9 @@ _WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
         Compare: lower_mask,
         Select: lower_mask,
         Pick: lower_pick,
+        MemoryGather: lower_memory_gather,
+        MemoryScatter: lower_memory_scatter,
+        Scatter: lower_scatter,
         SortRuns: lower_sort,
         Merge: lower_merge,
     }
