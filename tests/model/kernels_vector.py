@@ -225,4 +225,41 @@ def silu_gate(k: Front) -> Spec:
     return {"g": (ROWS, WIDE), "u": (ROWS, WIDE), "y": (ROWS, WIDE)}, {"n": ROWS}, 3, want
 
 
-MODELS = (rms_norm, post_norm, rope, attention_softmax, online_softmax, silu_gate)
+def _take_apart(k: Front, pairs: str, pattern: str) -> str:
+    out = k.tile("1x32xf32", addr=8192 if pattern == "P0101" else 8320)
+    types = k.types[pairs], k.types[out]
+    k.line(
+        f"pto.tgather ins({pairs}, {{maskPattern = #pto.mask_pattern<{pattern}>}} : {types[0]}) outs({out} : {types[1]})"
+    )
+    return out
+
+
+@model(x="*f32", v="*f32", i="*i32", relative=0, absolute=0)
+def top_k(k: Front) -> Spec:
+    """The 32 largest of 256 per block: sorted by 32, merged by four and by two, then values and numbers apart."""
+    keys = k.load(k.part(k.view("x", 3, 256), (k.block, 0), (1, 256)), k.tile("1x256xf32", addr=0))
+    numbers = k.op("tci", [k.number(0, "ui32")], k.tile("1x256xui32", addr=1024))
+    pairs = k.op("tsort32", [keys, numbers], k.tile("1x512xf32", addr=2048))
+    merged = k.op("tmrgsort", [pairs, k.number(64, "i32")], k.tile("1x512xf32", addr=4096))
+    halves = [k.window(merged, 0, at, "1x256xf32") for at in (0, 256)]
+    counts = k.value("arith.constant dense<0> : vector<4xi16>", "vector<4xi16>")
+    result, spare = k.tile("1x512xf32", addr=6144), k.tile("1x512xf32", addr=2048)
+    names, types = ", ".join([*halves, spare]), ", ".join(k.types[tile] for tile in (*halves, spare))
+    k.line(
+        f"pto.tmrgsort ins({names} {{exhausted = false}} : {types}) "
+        f"outs({result}, {counts} : {k.types[result]}, vector<4xi16>)"
+    )
+    top = k.window(result, 0, 0, "1x64xf32")
+    k.store(_take_apart(k, top, "P0101"), k.part(k.view("v", 3, 32), (k.block, 0), (1, 32)))
+    found, whole = _take_apart(k, top, "P1010"), "!pto.tile_buf<vec, 1x32xi32>"
+    numbers = k.value(f"pto.bitcast {found} : {k.types[found]} -> {whole}", whole)
+    k.store(numbers, k.part(k.view("i", 3, 32), (k.block, 0), (1, 32)))
+
+    def want(x: Array, v: Array, i: Array) -> dict[str, Array]:
+        order = np.argsort(-x, axis=1, kind="stable")[:, :32]
+        return {"v": np.take_along_axis(x, order, 1), "i": order}
+
+    return {"x": (3, 256), "v": (3, 32), "i": (3, 32)}, {}, 3, want
+
+
+MODELS = (rms_norm, post_norm, rope, attention_softmax, online_softmax, silu_gate, top_k)
