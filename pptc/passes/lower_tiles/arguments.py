@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pptc.ir import numeric
 from pptc.ir.core import Op, Value
-from pptc.ir.opdef import ArgReduce, Spread
+from pptc.ir.opdef import ArgReduce
 from pptc.ir.scalars import compute_type
 from pptc.ir.types import I32, ScalarType
-from pptc.passes.lower_tiles import elements
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lane, Lanes
-from pptc.passes.lower_tiles.overlap import share_bytes, staging
-from pptc.passes.lower_tiles.steps import Source, Step, identity
+from pptc.passes.lower_tiles.overlap import destination
 
 
 def lower_argument(frame: Frame, op: Op) -> None:
@@ -21,8 +19,9 @@ def lower_argument(frame: Frame, op: Op) -> None:
     assert isinstance(meaning, ArgReduce)
     code, source, target = frame.code, frame.tiles[op.operand("src")], frame.tiles[op.operand("dst")]
     rows, columns = source.extents()
-    copy = staging(frame, target) if share_bytes(source, target) else None
-    place, there = copy.place if copy else target.locate(), source.locate()
+    extents: tuple[Index, Index] = (rows, 1) if meaning.of_rows else (1, columns)
+    place, finish = destination(frame, op, [source], target, extents)
+    there = source.locate()
     outer, inner = (rows, columns) if meaning.of_rows else (columns, rows)
     start = Lanes(code, 1).constant(_worst(source.elem, meaning.largest), compute_type(source.elem))
 
@@ -44,9 +43,7 @@ def lower_argument(frame: Frame, op: Op) -> None:
         code.create("memref.store", (best[1], memory, code.index(index)))
 
     code.loop(0, outer, 1, one)
-    if copy:
-        extents: tuple[Index, Index] = (rows, 1) if meaning.of_rows else (1, columns)
-        elements.lower_step(frame, Step(op, (Source(Spread.FULL, copy),), target, *extents, identity))
+    finish()
 
 
 def _worst(elem: ScalarType, largest: bool) -> float | int:

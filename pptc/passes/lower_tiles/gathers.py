@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pptc.ir.core import Op, Value
 from pptc.ir.kinds import kept_places
-from pptc.ir.opdef import Pick, Spread
-from pptc.passes.lower_tiles import elements
+from pptc.ir.opdef import Pick
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.indexed import number_at
 from pptc.passes.lower_tiles.lanes import Lanes
-from pptc.passes.lower_tiles.overlap import share_bytes, staging
+from pptc.passes.lower_tiles.overlap import destination
 from pptc.passes.lower_tiles.places import Place
-from pptc.passes.lower_tiles.steps import Source, Step, identity
 
 
 def lower_pick(frame: Frame, op: Op) -> None:
@@ -20,15 +18,12 @@ def lower_pick(frame: Frame, op: Op) -> None:
     meaning, target = op.definition.meaning, frame.tiles[op.operand("dst")]
     assert isinstance(meaning, Pick)
     read = [frame.tiles[value] for name in ("src", meaning.numbers) for value in op.group(name)]
-    copy = staging(frame, target) if any(share_bytes(tile, target) for tile in read) else None
-    place = copy.place if copy else target.locate()
+    place, finish = destination(frame, op, read, target, target.extents())
     if op.group(meaning.numbers):
         _by_number(frame, op, meaning, place)
     else:
         _by_pattern(frame, op, place)
-    if copy:
-        step = Step(op, (Source(Spread.FULL, copy),), target, *target.extents(), identity)
-        elements.lower_step(frame, step)
+    finish()
 
 
 def _by_number(frame: Frame, op: Op, meaning: Pick, out: Place) -> None:

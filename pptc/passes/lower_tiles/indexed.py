@@ -6,15 +6,12 @@ from collections.abc import Callable
 
 from pptc.ir.core import Op, Value
 from pptc.ir.kinds import attribute, by_rows, plain
-from pptc.ir.opdef import Spread
 from pptc.ir.types import INDEX, ScalarType
-from pptc.passes.lower_tiles import elements
 from pptc.passes.lower_tiles.code import Condition, Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lanes
-from pptc.passes.lower_tiles.overlap import share_bytes, staging
-from pptc.passes.lower_tiles.places import Line, Place
-from pptc.passes.lower_tiles.steps import Source, Step, identity
+from pptc.passes.lower_tiles.overlap import destination, share_bytes
+from pptc.passes.lower_tiles.places import Line
 from pptc.passes.lower_tiles.tiles import Tile
 
 Element = tuple[Value, Index]
@@ -74,7 +71,7 @@ def lower_memory_gather(frame: Frame, op: Op) -> None:
     """mgather."""
     code, target = frame.code, frame.tiles[op.operand("dst")]
     mode = str(plain(attribute(op, "gatherOob")))
-    place, finish = _apart(frame, op, [frame.tiles[op.operand("idx")]], target)
+    place, finish = destination(frame, op, [frame.tiles[op.operand("idx")]], target, target.extents())
     lanes, elem = Lanes(code, 1), target.elem
 
     def put(r: Index, c: Index, element: Element, some: Condition) -> None:
@@ -128,12 +125,3 @@ def lower_scatter(frame: Frame, op: Op) -> None:
 
 def _none(_: object) -> None:
     """Loops without carried values."""
-
-
-def _apart(frame: Frame, op: Op, sources: list[Tile], target: Tile) -> tuple[Place, Callable[[], None]]:
-    """Where results go, and how they get from there into the target."""
-    if not any(share_bytes(tile, target) for tile in sources):
-        return target.locate(), lambda: None
-    copy = staging(frame, target)
-    step = Step(op, (Source(Spread.FULL, copy),), target, *target.extents(), identity)
-    return copy.place, lambda: elements.lower_step(frame, step)

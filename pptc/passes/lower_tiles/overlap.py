@@ -5,13 +5,16 @@ In place, element by element, that needs nothing. Anything else goes by way of a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from pptc.ir.core import Op
 from pptc.ir.opdef import Spread
 from pptc.passes.homes import arena_bytes
+from pptc.passes.lower_tiles import elements
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
+from pptc.passes.lower_tiles.places import Place
 from pptc.passes.lower_tiles.steps import Source, Step, identity
 from pptc.passes.lower_tiles.tiles import Tile, View
 
@@ -28,6 +31,17 @@ def lower_apart(frame: Frame, step: Step, lower: Callable[[Frame, Step], None]) 
     lower(frame, replace(step, destination=copy, shift=(0, 0)))
     source = (Source(Spread.FULL, copy),)
     lower(frame, Step(step.op, source, target, step.rows, columns, identity, shift=step.shift))
+
+
+def destination(
+    frame: Frame, op: Op, sources: Iterable[Tile], target: Tile, extents: tuple[Index, Index]
+) -> tuple[Place, Callable[[], None]]:
+    """Where an op puts its results, and what brings `extents` of them into the target when all sources are read."""
+    if not any(share_bytes(tile, target) for tile in sources):
+        return target.locate(), lambda: None
+    copy = staging(frame, target)
+    step = Step(op, (Source(Spread.FULL, copy),), target, *extents, identity)
+    return copy.place, lambda: elements.lower_step(frame, step)
 
 
 def staging(frame: Frame, tile: Tile) -> View:

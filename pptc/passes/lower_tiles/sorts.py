@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pptc.ir.core import Op, Value
-from pptc.ir.opdef import Spread
 from pptc.ir.types import F16, I1, I16, I32, INDEX, ScalarType
-from pptc.passes.lower_tiles import elements
 from pptc.passes.lower_tiles.code import Code, Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lanes
-from pptc.passes.lower_tiles.overlap import share_bytes, staging
-from pptc.passes.lower_tiles.places import Line, Place
-from pptc.passes.lower_tiles.steps import Source, Step, identity
+from pptc.passes.lower_tiles.overlap import destination
+from pptc.passes.lower_tiles.places import Line
 from pptc.passes.lower_tiles.tiles import Tile
 
 _RUN = 32
@@ -29,7 +26,7 @@ def lower_sort(frame: Frame, op: Op) -> None:
     source, numbers, target = (frame.tiles[op.operand(name)] for name in ("src", "idx", "dst"))
     rows, columns = source.extents()
     slots = _PAIR_BYTES // source.elem.bytes
-    out, finish = _apart(frame, op, [source, numbers], target, (rows, frame.code.mul(columns, slots)))
+    out, finish = destination(frame, op, [source, numbers], target, (rows, frame.code.mul(columns, slots)))
     here, numbered, code = source.locate(), numbers.locate(), frame.code
 
     def row(r: Index, _: list[Value]) -> None:
@@ -40,26 +37,6 @@ def lower_sort(frame: Frame, op: Op) -> None:
 
     code.loop(0, rows, 1, row)
     finish()
-
-
-def _apart(
-    frame: Frame, op: Op, sources: Sequence[Tile], target: Tile, extents: tuple[Index, Index]
-) -> tuple[Place, _Finish]:
-    """Where results go, and how they get into the target: by way of a copy where it shares bytes with a source."""
-    shared = any(share_bytes(tile, target) for tile in sources)
-    copy = staging(frame, target) if shared else None
-    step = Step(op, (Source(Spread.FULL, copy),), target, *extents, identity) if copy else None
-    return copy.place if copy else target.locate(), _Finish(frame, step)
-
-
-@dataclass(frozen=True)
-class _Finish:
-    frame: Frame
-    step: Step | None
-
-    def __call__(self) -> None:
-        if self.step:
-            elements.lower_step(self.frame, self.step)
 
 
 def _before(code: Code, a: Value, b: Value) -> Value:
@@ -149,7 +126,7 @@ def lower_merge(frame: Frame, op: Op) -> None:
     total: Index = 0
     for count in counts:
         total = code.add(total, count)
-    out, finish = _apart(frame, op, tiles, target, (1, code.mul(total, slots)))
+    out, finish = destination(frame, op, tiles, target, (1, code.mul(total, slots)))
     merger = _Merger(code, elem, out.line(code, 0))
     if op.group("blockLen"):
         _merge_blocks(frame, op, merger, tiles[0], counts[0])
