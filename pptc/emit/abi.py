@@ -7,11 +7,12 @@ layouts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llvmlite import ir
 
+from pptc.emit.hidden import BLOCK, BLOCKS, SERVICES, SUBBLOCK
 from pptc.emit.llvm_ir import (
     BYTE,
     I64,
@@ -24,26 +25,27 @@ from pptc.emit.llvm_ir import (
     scalar_type,
 )
 from pptc.emit.section import STACK_SCRATCH_BYTES, scratch_bytes
-from pptc.ir.core import Op, symbol_name
+from pptc.ir.core import Op
+from pptc.ir.pairs import Entry
 from pptc.ir.spmd import spmd_role
 from pptc.ir.types import I1, MemRefType, ScalarType, Type
 
-_POINTERS, _SCALARS, _SCRATCH = 8, 16, 32
-_BEGIN, _END, _COUNT = 8, 16, 24
+_POINTERS, _SCALARS, _SCRATCH, _SERVICES = 8, 16, 32, 48
+_BEGIN, _END, _COUNT, _CORE = 8, 16, 24, 32
 """Byte offsets in ppt_args and ppt_group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The internal function; `asks_grid`: its last arguments are the block's number and the count of blocks."""
+    """The internal function, and the names of the hidden arguments that follow the kernel's own."""
 
     function: Llvm
-    asks_grid: bool
+    hidden: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """What the entries of one kernel are made from."""
+    """What the entries of one function are made from."""
 
     op: Op
     body: Body
@@ -64,10 +66,18 @@ class _Kernel:
         return made
 
 
-def emit_entries(op: Op, body: Body, prefix: str, quoted: tuple[tuple[str, str], ...]) -> None:
-    """Add all entries of a kernel to the module of its body."""
-    kernel = _Kernel(op, body, prefix + symbol_name(op), quoted)
-    _emit_kernel(kernel)
+def emit_entries(
+    entry: Entry, bodies: Mapping[Op, Body], prefix: str, quoted: tuple[tuple[str, str], ...]
+) -> None:
+    """Add all entries of a kernel to the module of its bodies; a pair has one for the library only."""
+    made = [_Kernel(op, bodies[op], prefix + entry.name, quoted) for op in entry.functions]
+    _emit_kernel(made)
+    if not entry.is_pair:
+        _emit_plain_entries(made[0])
+
+
+def _emit_plain_entries(kernel: _Kernel) -> None:
+    op = kernel.op
     _emit_plain(kernel, with_scratch=True)
     if (scratch_bytes(op) or 0) <= STACK_SCRATCH_BYTES:
         _emit_plain(kernel, with_scratch=False)
@@ -98,7 +108,8 @@ def _emit_plain(kernel: _Kernel, *, with_scratch: bool) -> None:
     values = [_from_c(b, a, type) for a, type in zip(function.args, kernel.arguments, strict=False)]
     if scratch_bytes(kernel.op) is not None:
         values.append(function.args[-1] if with_scratch else _stack(b, kernel, function))
-    _call(b, kernel.body, values, int_constant(0, I64), int_constant(1, I64))
+    number, count = int_constant(0, I64), int_constant(1, I64)
+    _call(b, kernel.body, values, {BLOCK: number, BLOCKS: count, SUBBLOCK: number})
     b.ret_void()
 
 
@@ -113,8 +124,8 @@ def _stack(b: Llvm, kernel: _Kernel, function: Llvm) -> Llvm:
     return slot if slot.type == POINTER else b.bitcast(slot, POINTER)
 
 
-def _call(b: Llvm, body: Body, values: Sequence[Llvm], block: Llvm, count: Llvm) -> None:
-    b.call(body.function, [*values, block, count] if body.asks_grid else values)
+def _call(b: Llvm, body: Body, values: Sequence[Llvm], hidden: Mapping[str, Llvm]) -> None:
+    b.call(body.function, [*values, *(hidden[name] for name in body.hidden)])
 
 
 # ---------------------------------------------------------------- the entry of the library
@@ -135,11 +146,29 @@ def _from_slot(b: Llvm, slot: Llvm, type: ScalarType) -> Llvm:
     return low if low.type == to else b.bitcast(low, to)
 
 
-def _emit_kernel(kernel: _Kernel) -> None:
-    function = kernel.function(f"{kernel.name}.kernel", VOID, (POINTER, POINTER), "hidden")
+def _emit_kernel(kernels: Sequence[_Kernel]) -> None:
+    """The blocks of a group; of a pair, on the core that the group names: the first one's or the others'."""
+    first = kernels[0]
+    function = first.function(f"{first.name}.kernel", VOID, (POINTER, POINTER), "hidden")
     args, group = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
+    if len(kernels) == 1:
+        _emit_blocks(b, first, args, group, int_constant(0, I64))
+        return
+    core = _field(b, group, _CORE, I64)
+    cube, vector = map(function.append_basic_block, ("cube", "vector"))
+    b.cbranch(b.icmp_unsigned("==", core, int_constant(0, I64)), cube, vector)
+    b.position_at_end(cube)
+    _emit_blocks(b, first, args, group, core)
+    b.position_at_end(vector)
+    _emit_blocks(b, kernels[1], args, group, b.sub(core, int_constant(1, I64)))
+
+
+def _emit_blocks(b: Llvm, kernel: _Kernel, args: Llvm, group: Llvm, subblock: Llvm) -> None:
+    """Run the body for each block of the group, and return."""
+    function = b.function
     values = _unpack(b, kernel, args)
+    services = _field(b, args, _SERVICES, POINTER) if SERVICES in kernel.body.hidden else subblock
     begin, end, count = (_field(b, group, offset, I64) for offset in (_BEGIN, _END, _COUNT))
     entry, head, run, done = b.block, *map(function.append_basic_block, ("blocks", "block", "done"))
     b.branch(head)
@@ -148,10 +177,10 @@ def _emit_kernel(kernel: _Kernel) -> None:
     number.add_incoming(begin, entry)
     b.cbranch(b.icmp_unsigned("<", number, end), run, done)
     b.position_at_end(run)
-    places = {"block_idx": number, "block_num": count, "subblock_idx": int_constant(0, I64)}
+    places = {"block_idx": number, "block_num": count, "subblock_idx": subblock}
     full = [places[v] if isinstance(v, str) else v for v in values]
     typed = [_resized(b, v, a.type) for v, a in zip(full, kernel.body.function.args, strict=False)]
-    _call(b, kernel.body, typed, number, count)
+    _call(b, kernel.body, typed, {BLOCK: number, BLOCKS: count, SUBBLOCK: subblock, SERVICES: services})
     number.add_incoming(b.add(number, int_constant(1, I64)), b.block)
     b.branch(head)
     b.position_at_end(done)

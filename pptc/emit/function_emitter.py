@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from llvmlite import ir
@@ -19,8 +20,15 @@ Handler = Callable[["FunctionEmitter", Op], Any]
 class FunctionEmitter:
     """Emits the ops of one function; `handlers` is the machine's dispatch table."""
 
-    def __init__(self, function: Llvm, machine: Machine, handlers: Mapping[str, Handler]) -> None:
+    def __init__(
+        self,
+        function: Llvm,
+        machine: Machine,
+        handlers: Mapping[str, Handler],
+        hidden: Mapping[str, Llvm] = MappingProxyType({}),
+    ) -> None:
         self.function = function
+        self.hidden = hidden  # hidden arguments by name
         self.module = function.module
         self.machine = machine
         self.handlers = handlers

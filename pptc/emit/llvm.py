@@ -10,20 +10,21 @@ from types import MappingProxyType
 
 from llvmlite import ir
 
-from pptc.emit import llvm_arith, llvm_control, llvm_memory
+from pptc.emit import llvm_arith, llvm_control, llvm_memory, llvm_services
 from pptc.emit.abi import Body, emit_entries
 from pptc.emit.function_emitter import FunctionEmitter, Handler
-from pptc.emit.llvm_ir import I64, VOID, Llvm, QuotedAttributes, llvm_type
+from pptc.emit.hidden import SERVICES, hidden_arguments
+from pptc.emit.llvm_ir import I64, POINTER, VOID, Llvm, QuotedAttributes, llvm_type
 from pptc.emit.section import scratch_bytes
 from pptc.ir.core import Op, functions, symbol_name
 from pptc.ir.machine import Machine
-from pptc.ir.signature import kernels, pointer_access
-from pptc.ir.spmd import GRID_OPS
+from pptc.ir.pairs import entries
+from pptc.ir.signature import pointer_access
 from pptc.ir.types import FunctionType, MemRefType, Type
 from pptc.options import EmitOptions
 
 COMMON: Mapping[str, Handler] = MappingProxyType(
-    {**llvm_arith.HANDLERS, **llvm_memory.HANDLERS, **llvm_control.HANDLERS}
+    {**llvm_arith.HANDLERS, **llvm_memory.HANDLERS, **llvm_control.HANDLERS, **llvm_services.HANDLERS}
 )
 """The handlers of all LLVM targets."""
 
@@ -46,15 +47,15 @@ def build(
     bodies = {op: _declare(made, op, options, quoted) for op in defined}
     for op, body in bodies.items():
         _define(op, body, machine, handlers)
-    for op in kernels(module):
-        emit_entries(op, bodies[op], options.symbol_prefix, quoted)
+    for entry in entries(module):
+        emit_entries(entry, bodies, options.symbol_prefix, quoted)
     return made
 
 
 def _declare(module: Llvm, op: Op, options: EmitOptions, quoted: tuple[tuple[str, str], ...]) -> Body:
     arguments = [value.type for value in op.body.args]
-    asks = any(inner.name in GRID_OPS for inner in op.walk())
-    types = [*map(llvm_type, arguments), *([I64, I64] if asks else [])]
+    hidden = hidden_arguments(op)
+    types = [*map(llvm_type, arguments), *(POINTER if name == SERVICES else I64 for name in hidden)]
     function = ir.Function(module, ir.FunctionType(_returned(op), types), f"{symbol_name(op)}.body")
     function.linkage = "internal"
     function.attributes = QuotedAttributes(("noinline", "nounwind"), quoted)
@@ -62,7 +63,7 @@ def _declare(module: Llvm, op: Op, options: EmitOptions, quoted: tuple[tuple[str
         if isinstance(value.type, MemRefType):
             argument.attributes.align = value.type.elem.bytes
     _promise_no_overlap(op, function, options)
-    return Body(function, asks)
+    return Body(function, hidden)
 
 
 def _returned(op: Op) -> Llvm:
@@ -93,7 +94,9 @@ def _promise_no_overlap(op: Op, function: Llvm, options: EmitOptions) -> None:
 
 
 def _define(op: Op, body: Body, machine: Machine, handlers: Mapping[str, Handler]) -> None:
-    emitter = FunctionEmitter(body.function, machine, handlers)
+    own = len(op.body.args)
+    hidden = dict(zip(body.hidden, body.function.args[own:], strict=True))
+    emitter = FunctionEmitter(body.function, machine, handlers, hidden)
     for value, argument in zip(op.body.args, body.function.args, strict=False):
         emitter.define(value, argument)
     emitter.emit_block(op.body)

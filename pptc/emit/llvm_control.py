@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from pptc.diag import fail
 from pptc.emit.function_emitter import FunctionEmitter, Handler
+from pptc.emit.hidden import BLOCK, BLOCKS, SUBBLOCK
 from pptc.emit.llvm_ir import VOID, Llvm, int_constant, llvm_type, loop_id
 from pptc.ir.attrs import SymbolAttr
 from pptc.ir.constants import integer_list
@@ -150,13 +151,9 @@ def _call(e: FunctionEmitter, op: Op) -> list[Llvm]:
     return [e.builder.extract_value(returned, index) for index in range(len(op.results))]
 
 
-def _block_number(e: FunctionEmitter, op: Op) -> Llvm:
-    """The last argument but one of a function that asks for its place in the grid."""
-    return e.function.args[-2]
-
-
-def _block_count(e: FunctionEmitter, op: Op) -> Llvm:
-    return e.function.args[-1]
+def _hidden(name: str) -> Handler:
+    """An argument of the body that the program does not see."""
+    return lambda e, op: e.hidden[name]
 
 
 def _trap(e: FunctionEmitter, op: Op) -> None:
@@ -174,8 +171,9 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "scf.condition": _passed_on,
         "func.return": _return,
         "func.call": _call,
-        "pto.get_block_idx": _block_number,
-        "pto.get_block_num": _block_count,
+        "pto.get_block_idx": _hidden(BLOCK),
+        "pto.get_block_num": _hidden(BLOCKS),
+        "pto.get_subblock_idx": _hidden(SUBBLOCK),
         "pto.trap": _trap,
     }
 )

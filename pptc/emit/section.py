@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from pptc.diag import fail
 from pptc.ir.attrs import IntAttr
-from pptc.ir.core import Op, symbol_name
+from pptc.ir.core import Op
 from pptc.ir.machine import Machine
-from pptc.ir.signature import DIVISIBLE, kernels
+from pptc.ir.pairs import SHARED_BYTES, entries
+from pptc.ir.signature import DIVISIBLE
 
 STACK_SCRATCH_BYTES = 262144
 """PPT_STACK_SCRATCH_BYTES of pptc_kernel.h: the most scratch that a plain symbol keeps on the stack."""
@@ -19,7 +20,8 @@ class KernelCode:
     """One kernel of a section.
 
     `entry` is the hidden symbol of `void entry(const ppt_args *, const ppt_group *)`; `exports` are the plain C
-    symbols. `scratch_bytes` is what one running block needs. `divisible`: any number of blocks gives the result of one.
+    symbols. `scratch_bytes` is what one running core needs. `divisible`: any number of blocks gives the result of one.
+    `threads` run a block and share `shared_bytes` of memory.
     """
 
     name: str
@@ -27,6 +29,8 @@ class KernelCode:
     scratch_bytes: int
     exports: tuple[str, ...]
     divisible: bool = False
+    threads: int = 1
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,24 @@ class Section:
 
 def scratch_bytes(function: Op) -> int | None:
     """The scratch that a loop-level function takes as its last argument; None when it has no such argument."""
-    size = function.attributes.get("tile.scratch_bytes")
-    return size.value if isinstance(size, IntAttr) else None
+    return integer_attribute(function, "tile.scratch_bytes")
+
+
+def integer_attribute(function: Op, name: str) -> int | None:
+    """The value of an integer attribute, or None."""
+    found = function.attributes.get(name)
+    return found.value if isinstance(found, IntAttr) else None
 
 
 def kernel_codes(module: Op, prefix: str = "") -> tuple[KernelCode, ...]:
     """The kernels of a loop-level module by their symbols. Raises CompileError P0104 when two share one."""
     codes = []
     owners: dict[str, str] = {}
-    for function in kernels(module):
-        name, size = symbol_name(function), scratch_bytes(function) or 0
+    for entry in entries(module):
+        name, function = entry.name, entry.functions[0]
+        size = max(scratch_bytes(each) or 0 for each in entry.functions)
         plain = prefix + name
-        exports = (plain, f"{plain}_ws", f"{plain}_scratch_bytes")
+        exports = () if entry.is_pair else (plain, f"{plain}_ws", f"{plain}_scratch_bytes")
         for symbol in exports:
             if symbol in owners:
                 raise fail(
@@ -59,5 +69,7 @@ def kernel_codes(module: Op, prefix: str = "") -> tuple[KernelCode, ...]:
                 )
             owners[symbol] = name
         kept = exports if size <= STACK_SCRATCH_BYTES else exports[1:]
-        codes.append(KernelCode(name, f"{plain}.kernel", size, kept, DIVISIBLE in function.attributes))
+        divisible = DIVISIBLE in function.attributes
+        shared = integer_attribute(function, SHARED_BYTES) or 0
+        codes.append(KernelCode(name, f"{plain}.kernel", size, kept, divisible, entry.threads, shared))
     return tuple(codes)

@@ -6,7 +6,8 @@ the `reference` of the row on whole regions; the ops are in `interp_ops.py` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pptc.diag import fail
@@ -15,8 +16,10 @@ from pptc.ir.core import Op, functions, symbol_name
 from pptc.ir.floats import numpy_type
 from pptc.ir.interp_frame import Frame, Grid
 from pptc.ir.interp_ops import run_function
+from pptc.ir.interp_team import Member, Team
 from pptc.ir.lazy import np
 from pptc.ir.numeric import dtype_of
+from pptc.ir.pairs import WAITS, Entry, entries
 from pptc.ir.signature import kernel_signature
 from pptc.ir.storage import Pointer
 from pptc.ir.types import ScalarType
@@ -35,28 +38,67 @@ def run_kernel(
 ) -> None:
     """Run the kernel `entry` of a tile-level module, all blocks of the grid in order.
 
+    Where cores wait for each other all cores of all blocks take turns.
+
     Pointers are arrays of any shape in C order, read and written in place; bf16 and fp8 arrays are of ml_dtypes.
     Scalars are Python or NumPy numbers. SPMD arguments are filled per block unless given. `poison` fills what is
     unspecified with NaN and -1 instead of zeros. `output` takes what tprint prints. Raises CompileError: P0306 for
     arguments that do not fit, P0602 for a fault of the kernel.
     """
-    function = find_kernel(module, entry)
+    kernel = find_entry(module, entry)
     with np.errstate(all="ignore"):
-        named = _bind(function, arguments)
-        for block in range(grid):
-            place = Grid(block, grid)
-            values = [value if value is not None else place.role(role) for value, role in named]
-            run_function(Frame(module, place, poison, output), function, values)
-    _copy_back(function, arguments, [value for value, _ in named])
+        named = _bind(kernel.functions[0], arguments)
+    cores = [
+        _core(function, frame, named)
+        for block in range(grid)
+        for function, frame in _frames(kernel, Grid(block, grid), Frame(module, Grid(0, 1), poison, output))
+    ]
+    if any(WAITS in op.definition.traits for function in kernel.functions for op in function.walk()):
+        Team().run(cores)
+    else:
+        for core in cores:
+            core(None)
+    _copy_back(kernel.functions[0], arguments, [value for value, _ in named])
 
 
-def find_kernel(module: Op, entry: str) -> Op:
-    """The function of that name. Raises CompileError P0103."""
-    found = [f for f in functions(module) if symbol_name(f) == entry and f.regions and f.regions[0].blocks]
-    if not found:
-        known = ", ".join(symbol_name(f) for f in functions(module))
-        raise fail("P0103", f"no function is named @{entry}", hint=f"the module has {known or 'none'}")
-    return found[0]
+Core = Callable[[Member | None], None]
+"""Runs one core of a block, with what it waits by."""
+
+
+def _frames(kernel: Entry, place: Grid, start: Frame) -> Iterator[tuple[Op, Frame]]:
+    """The functions that the cores of a block run, with their state: the cube's, then one per vector core."""
+    queues: dict[tuple[int, str], Any] = {}
+    count = max(1, kernel.threads - 1)
+    for function in kernel.functions:
+        for subblock in range(count if function is kernel.functions[-1] else 1):
+            grid = replace(place, subblock=subblock, subblocks=count)
+            yield (
+                function,
+                replace(start, grid=grid, queues=queues, arenas={}, events={}, buffers={}, values={}),
+            )
+
+
+def _core(function: Op, frame: Frame, named: list[tuple[Any, str]]) -> Core:
+    values = [value if value is not None else frame.grid.role(role) for value, role in named]
+
+    def run(member: Member | None) -> None:
+        with np.errstate(all="ignore"):
+            run_function(replace(frame, member=member), function, values)
+
+    return run
+
+
+def find_entry(module: Op, name: str) -> Entry:
+    """The entry of that name, or a function that is none. Raises CompileError P0103."""
+    found = [entry for entry in entries(module) if entry.name == name]
+    if found:
+        return found[0]
+    defined = [f for f in functions(module) if f.regions and f.regions[0].blocks]
+    for function in defined:
+        if symbol_name(function) == name:
+            return Entry(name, (function,))
+    known = ", ".join(dict.fromkeys([e.name for e in entries(module)] + [symbol_name(f) for f in defined]))
+    raise fail("P0103", f"no function is named @{name}", hint=f"the module has {known or 'none'}")
 
 
 def _bind(function: Op, arguments: Mapping[str, Any]) -> list[tuple[Any, str]]:

@@ -3,44 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pptc.diag import CompileError, Sink
 from pptc.ir.core import Op, Value
-from pptc.ir.storage import Arena
+from pptc.ir.interp_team import Member
+from pptc.ir.storage import Arena, MemoryFault
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The place of the running block."""
+    """The place of the running block, and of the vector core in it."""
 
     block: int
     blocks: int
+    subblock: int = 0
+    subblocks: int = 1
 
     def role(self, role: str) -> int:
-        """The value of an SPMD argument; a block runs as one vector core."""
-        return {"block_idx": self.block, "block_num": self.blocks}.get(role, 0)
+        """The value of an SPMD argument."""
+        return {"block_idx": self.block, "block_num": self.blocks, "subblock_idx": self.subblock}[role]
 
 
 @dataclass
 class Frame:
-    """The state of a running block: its memory spaces, the events raised and not yet waited for, and the values."""
+    """The state of a running core: its memory spaces, the events raised and not yet waited for, and the values.
+
+    `queues` are those between the cores of its block, `buffers` where this one keeps what it takes from them.
+    """
 
     module: Op
     grid: Grid
     poison: bool
     output: Callable[[str], None] | None
+    member: Member | None = None
+    queues: dict[tuple[int, str], Any] = field(default_factory=dict)
     depth: int = 0
+    buffers: dict[tuple[int, str], tuple[int | None, int]] = field(default_factory=dict)
     arenas: dict[str, Arena] = field(default_factory=dict)
     events: dict[tuple[str, ...], int] = field(default_factory=dict)
     values: dict[Value, Any] = field(default_factory=dict)
 
     def call(self) -> Frame:
         """A frame for a called function: the same memory, other values."""
-        return Frame(
-            self.module, self.grid, self.poison, self.output, self.depth + 1, self.arenas, self.events
-        )
+        return replace(self, depth=self.depth + 1, values={})
+
+    def wait(self, ready: Callable[[], bool]) -> None:
+        """Let the other cores run until `ready` says so. Raises MemoryFault when it never will."""
+        if self.member is not None:
+            self.member.wait(ready)
+        elif not ready():
+            raise MemoryFault("it waits for what no other core will do")
 
     def arena(self, name: str) -> Arena:
         """The bytes of a memory space."""

@@ -13,6 +13,7 @@ from pptc.ir.interp_frame import Frame, Handler, Results, fault
 from pptc.ir.interp_indexed import INDEXED
 from pptc.ir.interp_masks import MASKS
 from pptc.ir.interp_memory import MEMORY_HANDLERS
+from pptc.ir.interp_pipes import PIPES
 from pptc.ir.interp_rearrange import REARRANGEMENTS
 from pptc.ir.interp_sort import SORTS
 from pptc.ir.kinds import integers, keywords, plain, sources
@@ -311,6 +312,7 @@ MEANINGS: Mapping[type, Handler] = MappingProxyType(
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         **MEMORY_HANDLERS,
+        **PIPES,
         "scf.for": _for,
         "scf.if": _if,
         "scf.while": _while,
@@ -319,8 +321,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "func.call": _call,
         "pto.get_block_idx": lambda frame, op: (frame.grid.block,),
         "pto.get_block_num": lambda frame, op: (frame.grid.blocks,),
-        "pto.get_subblock_idx": lambda frame, op: (0,),
-        "pto.get_subblock_num": lambda frame, op: (1,),
+        "pto.get_subblock_idx": lambda frame, op: (frame.grid.subblock,),
+        "pto.get_subblock_num": lambda frame, op: (frame.grid.subblocks,),
         "pto.set_flag": _raise_event,
         "pto.wait_flag": _wait_for_event,
         "pto.record_event": _raise_event,

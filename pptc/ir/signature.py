@@ -7,14 +7,15 @@ rows declare.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pptc.diag import fail
 from pptc.ir.attrs import TypeAttr
-from pptc.ir.core import Op, Value, functions, symbol_name
+from pptc.ir.core import Op, Value, symbol_name
 from pptc.ir.in_place import in_place_pairs
 from pptc.ir.opdef import Access
+from pptc.ir.pairs import Entry, entries
 from pptc.ir.spmd import GRID_OPS, Role, spmd_role
 from pptc.ir.types import FunctionType, MemRefType, PartType, PtrType, ScalarType, Type, ViewType
 
@@ -55,15 +56,25 @@ class KernelSignature:
 
 
 def kernels(module: Op) -> tuple[Op, ...]:
-    """The functions of a module that callers may call: those with `pto.entry`, else all public ones with a body."""
-    defined = [f for f in functions(module) if f.regions and f.regions[0].blocks]
-    marked = tuple(f for f in defined if "pto.entry" in f.attributes)
-    return marked or tuple(f for f in defined if f.attributes.get("sym_visibility", "public") != "private")
+    """The functions behind all entries of a module, those of a pair one by one."""
+    return tuple(function for entry in entries(module) for function in entry.functions)
 
 
 def signatures(module: Op) -> tuple[KernelSignature, ...]:
     """The signatures of all kernels of a tile-level module."""
-    return tuple(kernel_signature(function) for function in kernels(module))
+    return tuple(map(entry_signature, entries(module)))
+
+
+def entry_signature(entry: Entry) -> KernelSignature:
+    """The signature of an entry: of a pair, what either function does to its arguments."""
+    first, *others = map(kernel_signature, entry.functions)
+    if not others:
+        return first
+    arguments = tuple(
+        replace(own, reads=own.reads or other.reads, writes=own.writes or other.writes)
+        for own, other in zip(first.arguments, others[0].arguments, strict=True)
+    )
+    return KernelSignature(entry.name, arguments, first.uses_grid or others[0].uses_grid)
 
 
 def kernel_signature(function: Op) -> KernelSignature:

@@ -195,9 +195,9 @@ class Kernel(Record):
     signature: int = u32("number of the kernel in the signature")
     symbol: int = u32("string: its symbol in the payload")
     address: int = u64("relative to the image; for IMAGE the offset of a distance in the payload")
-    scratch_bytes: int = u64("memory that one running block needs")
-    threads: int = u32("of a GPU block")
-    shared_bytes: int = u32("of a GPU block")
+    scratch_bytes: int = u64("memory that one running block needs; of a pair, each of its threads")
+    threads: int = u32("that run one block: of a GPU, or the cores of a pair")
+    shared_bytes: int = u32("of memory that they share")
     flags: int = u32("CodeFlag")
     reserved: int = u32("zero")
 

@@ -78,6 +78,8 @@ def _small_floats(kernels: Sequence[KernelSignature]) -> list[str]:
 def _kernel(kernel: KernelSignature, code: KernelCode) -> list[str]:
     if not kernel.name.isidentifier() or _is_reserved(kernel.name):
         return [f"/* {kernel.name} has no name in C: call it through the library. */"]
+    if not code.exports:
+        return [f"/* {kernel.name} runs on {code.threads} threads: call it through the library. */"]
     names = _parameter_names(kernel.arguments)
     parameters = [_parameter(a, n) for a, n in zip(kernel.arguments, names, strict=True)]
     lines = [f"/* {kernel.name}({', '.join(names)})"]

@@ -67,7 +67,15 @@ def _machine(section: Section) -> pptf.MachineNumber:
 
 
 def _placed(kernel: KernelCode, address: int) -> FatKernel:
-    return FatKernel(kernel.name, kernel.entry, address, kernel.scratch_bytes, divisible=kernel.divisible)
+    return FatKernel(
+        kernel.name,
+        kernel.entry,
+        address,
+        kernel.scratch_bytes,
+        kernel.threads,
+        kernel.shared_bytes,
+        kernel.divisible,
+    )
 
 
 def _entry(section: Section, made: Provenance) -> FatEntry:

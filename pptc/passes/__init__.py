@@ -9,6 +9,7 @@ from pptc.passes.base import Pass
 from pptc.passes.canonicalize import Canonicalize
 from pptc.passes.collapse_k import CollapseK
 from pptc.passes.expand_math import ExpandMath
+from pptc.passes.expand_pipes import ExpandPipes
 from pptc.passes.forward_moves import ForwardMoves
 from pptc.passes.hoist_loads import HoistLoads
 from pptc.passes.legalize_floats import LegalizeFloats
@@ -21,6 +22,7 @@ from pptc.passes.stream_stores import StreamStores
 from pptc.passes.strip_rows import StripRows
 
 _ALL: tuple[type[Pass], ...] = (
+    ExpandPipes,
     Canonicalize,
     PromoteTiles,
     ForwardMoves,

@@ -16,6 +16,7 @@ from pptc.ir.attrs import UNIT
 from pptc.ir.builder import Builder
 from pptc.ir.core import Op, Value
 from pptc.ir.in_place import in_place_pairs
+from pptc.ir.pairs import WAITS
 from pptc.ir.ranges import Linear, Ranges, linear, same_value
 from pptc.ir.rewrite import constant
 from pptc.ir.signature import DIVISIBLE, kernels
@@ -78,7 +79,7 @@ def _why_not(function: Op, loop: Op) -> str | None:
     if constant_of(loop.operand("step")) is None:
         return "its step is no constant"
     for op in function.walk():
-        if op.name in _REFUSED:
+        if op.name in _REFUSED or WAITS in op.definition.traits:
             return f"the kernel has {op.name}"
     return _tiles_that_live(loop) or _stores_that_meet(function, loop)
 

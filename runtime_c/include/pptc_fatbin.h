@@ -309,9 +309,9 @@ typedef struct pptf_kernel {
   uint32_t signature; /* number of the kernel in the signature */
   uint32_t symbol; /* string: its symbol in the payload */
   uint64_t address; /* relative to the image; for IMAGE the offset of a distance in the payload */
-  uint64_t scratch_bytes; /* memory that one running block needs */
-  uint32_t threads; /* of a GPU block */
-  uint32_t shared_bytes; /* of a GPU block */
+  uint64_t scratch_bytes; /* memory that one running block needs; of a pair, each of its threads */
+  uint32_t threads; /* that run one block: of a GPU, or the cores of a pair */
+  uint32_t shared_bytes; /* of memory that they share */
   uint32_t flags; /* CodeFlag */
   uint32_t reserved; /* zero */
 } pptf_kernel;

@@ -23,7 +23,17 @@ extern "C" {
 /* Scratch up to this size fits the stack of a plain symbol; above, only NAME_ws(args, scratch) exists. */
 #define PPT_STACK_SCRATCH_BYTES 262144u
 
-struct ppt_services;
+/* What a kernel may ask for while it runs. The cores of a block pass tiles to each other in the slots of queues,
+ * `slots` of `bytes` bytes each, the first one `offset` bytes into the memory that they share. */
+typedef struct ppt_services ppt_services;
+struct ppt_services {
+  uint32_t struct_size;
+  uint32_t version; /* PPT_KERNEL_ABI_VERSION */
+  void *(*claim_slot)(const ppt_services *, uint32_t queue, uint32_t slots, uint64_t offset, uint64_t bytes);
+  void (*send_slot)(const ppt_services *, uint32_t queue);
+  void *(*receive_slot)(const ppt_services *, uint32_t queue, uint32_t slots, uint64_t offset, uint64_t bytes);
+  void (*free_slot)(const ppt_services *, uint32_t queue);
+};
 
 /* What all blocks of a launch share, but for scratch, which belongs to one worker. */
 typedef struct ppt_args {
@@ -35,7 +45,7 @@ typedef struct ppt_args {
   const int64_t *symbols;              /* values of symbolic extents, or NULL */
   void *scratch;                       /* this worker's own, NULL where the kernel needs none */
   uint64_t *fault;                     /* sticky word for faults of values, or NULL */
-  const struct ppt_services *services; /* reserved, NULL */
+  const ppt_services *services;        /* for kernels whose blocks several threads run; else NULL */
 } ppt_args;
 
 /* The blocks [block_begin, block_end) of a grid of block_count, to be run by one worker. */
@@ -45,6 +55,7 @@ typedef struct ppt_group {
   uint64_t block_begin;
   uint64_t block_end;
   uint64_t block_count;
+  uint64_t core; /* which core of the block to run: 0 the cube, then the vector cores; 0 where there is one */
 } ppt_group;
 
 typedef void ppt_kernel(const ppt_args *args, const ppt_group *group);
@@ -64,11 +75,16 @@ PPT_STATIC_ASSERT(offsetof(ppt_args, symbols) == 24, "layout of ppt_args");
 PPT_STATIC_ASSERT(offsetof(ppt_args, scratch) == 32, "layout of ppt_args");
 PPT_STATIC_ASSERT(offsetof(ppt_args, fault) == 40, "layout of ppt_args");
 PPT_STATIC_ASSERT(offsetof(ppt_args, services) == 48, "layout of ppt_args");
-PPT_STATIC_ASSERT(sizeof(ppt_group) == 32, "layout of ppt_group");
+PPT_STATIC_ASSERT(offsetof(ppt_services, claim_slot) == 8, "layout of ppt_services");
+PPT_STATIC_ASSERT(offsetof(ppt_services, send_slot) == 16, "layout of ppt_services");
+PPT_STATIC_ASSERT(offsetof(ppt_services, receive_slot) == 24, "layout of ppt_services");
+PPT_STATIC_ASSERT(offsetof(ppt_services, free_slot) == 32, "layout of ppt_services");
+PPT_STATIC_ASSERT(sizeof(ppt_group) == 40, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, worker) == 4, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, block_begin) == 8, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, block_end) == 16, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, block_count) == 24, "layout of ppt_group");
+PPT_STATIC_ASSERT(offsetof(ppt_group, core) == 32, "layout of ppt_group");
 
 #ifdef __cplusplus
 }

@@ -111,6 +111,7 @@ void ppt_context_retain(ppt_context *context) {
 void ppt_context_release(ppt_context *context) {
   if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1) return;
   ppt_pool_destroy(context->pool);
+  ppt_teams_destroy(context->teams);
   while (context->free_seats) {
     ppt_seat *seat = context->free_seats;
     context->free_seats = seat->next;

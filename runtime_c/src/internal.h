@@ -134,7 +134,8 @@ struct ppt_context {
   char target[64];
   char device[512];
   ppt_mutex lock;            /* of what follows */
-  struct ppt_pool *pool;     /* made by the first launch that needs it */
+  struct ppt_pool *pool;     /* these two are made by the first launch that needs them */
+  struct ppt_teams *teams;
   struct ppt_seat *free_seats;
 };
 
@@ -164,6 +165,15 @@ void ppt_pool_leave(ppt_pool *pool);
 void ppt_pool_run(ppt_pool *pool, ppt_task *task, void *user, uint64_t begin, uint64_t end);
 uint32_t ppt_pool_workers(const ppt_pool *pool);
 
+/* Tells the processor that this thread spins. */
+static inline void ppt_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 /* ---------------------------------------------------------------- module.c, launch.c */
 
 struct ppt_function {
@@ -171,6 +181,8 @@ struct ppt_function {
   const char *name;
   ppt_kernel *kernel;
   uint64_t scratch_bytes;
+  uint64_t shared_bytes;    /* of memory that the threads of a block share */
+  uint32_t threads;         /* of a block */
   uint32_t flags;           /* PPTF_KERNEL_* */
   uint32_t code_flags;      /* PPTF_CODE_* */
   uint32_t argument_count;  /* those that a launch passes */
@@ -190,5 +202,24 @@ typedef struct ppt_seat {
 
 ppt_status ppt_seat_reserve(ppt_context *context, ppt_seat *seat, size_t size);
 ppt_seat *ppt_pool_seat(ppt_pool *pool, uint32_t worker);
+
+/* ---------------------------------------------------------------- team.c */
+
+typedef struct ppt_teams ppt_teams;
+
+/* The cube and two vector cores. */
+enum { PPT_MOST_CORES = 3 };
+
+/* Runs one core of one block with the scratch of a thread. */
+typedef void ppt_core_task(void *user, const ppt_seat *seat, const ppt_services *services, uint32_t core,
+                           uint64_t block);
+
+ppt_status ppt_teams_create(ppt_context *context, ppt_teams **teams);
+void ppt_teams_destroy(ppt_teams *teams);
+
+/* Runs all cores of the blocks [begin, end), those of a block at the same time; this thread works too, on
+ * `seat`. Waits while another launch has the teams. PPT_E_FAULT when the cores of a block wait without end. */
+ppt_status ppt_teams_run(ppt_teams *teams, const ppt_function *function, ppt_seat *seat, ppt_core_task *task,
+                         void *user, uint64_t begin, uint64_t end);
 
 #endif

@@ -164,17 +164,39 @@ static ppt_status check_overlap(const launch_call *call) {
 
 /* ---------------------------------------------------------------- running */
 
-static void run_blocks(void *user, uint32_t worker, uint64_t begin, uint64_t end) {
-  launch_call *call = user;
-  const ppt_seat *seat = worker ? ppt_pool_seat(call->pool, worker) : call->seat;
+static void run_group(launch_call *call, const ppt_seat *seat, const ppt_services *services,
+                      const ppt_group *group) {
   const ppt_args args = {.struct_size = sizeof args,
                          .version = PPT_KERNEL_ABI_VERSION,
                          .pointers = call->pointers,
                          .scalars = call->scalars,
                          .scratch = seat->scratch,
-                         .fault = &call->fault};
-  const ppt_group group = {sizeof group, worker, begin, end, call->block_count};
-  call->function->kernel(&args, &group);
+                         .fault = &call->fault,
+                         .services = services};
+  call->function->kernel(&args, group);
+}
+
+static void run_blocks(void *user, uint32_t worker, uint64_t begin, uint64_t end) {
+  launch_call *call = user;
+  const ppt_group group = {sizeof group, worker, begin, end, call->block_count, 0};
+  run_group(call, worker ? ppt_pool_seat(call->pool, worker) : call->seat, NULL, &group);
+}
+
+static void run_core(void *user, const ppt_seat *seat, const ppt_services *services, uint32_t core,
+                     uint64_t block) {
+  launch_call *call = user;
+  const ppt_group group = {sizeof group, 0, block, block + 1, call->block_count, core};
+  run_group(call, seat, services, &group);
+}
+
+/* Runs blocks that several cores work on. */
+static ppt_status run_teams(ppt_context *context, launch_call *call, ppt_blocks blocks) {
+  ppt_status status = PPT_OK;
+  ppt_mutex_lock(&context->lock);
+  if (!context->teams) status = ppt_teams_create(context, &context->teams);
+  ppt_mutex_unlock(&context->lock);
+  if (status) return status;
+  return ppt_teams_run(context->teams, call->function, call->seat, run_core, call, blocks.begin, blocks.end);
 }
 
 /* Takes the context's pool for a launch of several blocks, making it at the first; leaves call->pool
@@ -225,9 +247,13 @@ static ppt_status run(launch_call *call, ppt_blocks blocks) {
   ppt_status status = PPT_OK;
   ppt_context *context = ppt_module_context(call->function->module);
   TRY(take_seat(context, call));
-  TRY(take_pool(context, blocks.end - blocks.begin, call));
-  if (call->pool) ppt_pool_run(call->pool, run_blocks, call, blocks.begin, blocks.end);
-  else run_blocks(call, 0, blocks.begin, blocks.end);
+  if (call->function->threads > 1) {
+    TRY(run_teams(context, call, blocks));
+  } else {
+    TRY(take_pool(context, blocks.end - blocks.begin, call));
+    if (call->pool) ppt_pool_run(call->pool, run_blocks, call, blocks.begin, blocks.end);
+    else run_blocks(call, 0, blocks.begin, blocks.end);
+  }
   if (call->fault)
     TRY(ppt_fail(PPT_E_FAULT, "%s: fault %#" PRIx64 " of a value; its outputs are undefined",
                  call->function->name, call->fault));

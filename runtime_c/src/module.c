@@ -116,6 +116,11 @@ static ppt_status bind_functions(ppt_module *module, module_part *part, const or
     function->module = module;
     function->scratch_bytes = kernel.scratch_bytes;
     function->code_flags = kernel.flags;
+    function->shared_bytes = kernel.shared_bytes;
+    function->threads = kernel.threads > 1 ? kernel.threads : 1;
+    if (function->threads > PPT_MOST_CORES)
+      TRY(ppt_fail(PPT_E_UNSUPPORTED, "a kernel needs %u threads per block; this library runs %d at most",
+                   (unsigned)function->threads, PPT_MOST_CORES));
     read_signature(part, kernel.signature, function);
     TRY(kernel_address(part, &kernel, &address));
     TRY(bind_code(part, elf, address, function));

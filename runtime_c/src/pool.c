@@ -37,14 +37,6 @@ struct ppt_pool {
   ppt_condition done; /* a run lost its last worker */
 };
 
-static void pause_briefly(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
 static void work(ppt_pool *pool, uint32_t number) {
   for (;;) {
     uint64_t begin = atomic_fetch_add_explicit(&pool->next, pool->part, memory_order_relaxed);
@@ -74,7 +66,7 @@ static void wait_until(ppt_pool *pool, ready *is_ready, uint64_t run, ppt_condit
   do {
     for (int i = 0; i < 64; i++) {
       if (is_ready(pool, run)) return;
-      pause_briefly();
+      ppt_pause();
     }
   } while (ppt_clock() < limit);
   ppt_mutex_lock(&pool->lock);

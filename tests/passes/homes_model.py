@@ -15,7 +15,7 @@ import numpy as np
 
 from pptc.ir.analysis import is_handle_op, readers, root_tile, uses, writers
 from pptc.ir.core import Block, Op, Value
-from pptc.ir.interp import _bind, find_kernel
+from pptc.ir.interp import _bind, find_entry
 from pptc.ir.interp_frame import Frame, Grid
 from pptc.ir.interp_ops import execute
 from pptc.ir.storage import Tile
@@ -27,7 +27,7 @@ from pptc.passes.phases import phases_of
 def run_homes(module: Op, entry: str, arguments: Mapping[str, Any], grid: int = 1) -> dict[str, Any]:
     """The arrays after a run on copies."""
     copies = {name: value.copy() if hasattr(value, "copy") else value for name, value in arguments.items()}
-    function = find_kernel(module, entry)
+    (function,) = find_entry(module, entry).functions
     named = _bind(function, copies)
     for block in range(grid):
         place = Grid(block, grid)

@@ -126,12 +126,12 @@ class Optional(Plain):
         return tuple(name for part in self.parts for name in part.spells)
 
     def starts(self, cursor: Cursor) -> bool:
-        """The first part is here."""
-        return self.parts[0].starts(cursor)
+        """The first part that is text is here."""
+        return next(part for part in self.parts if not isinstance(part, Space)).starts(cursor)
 
     def parse(self, reader: Reader, cursor: Cursor, draft: Draft) -> None:
         """Read the parts if the first one is here."""
-        if self.parts[0].starts(cursor):
+        if self.starts(cursor):
             for part in self.parts:
                 part.parse(reader, cursor, draft)
 

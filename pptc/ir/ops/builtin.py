@@ -12,6 +12,7 @@ from pptc.ir.attrs import SymbolAttr, TypeAttr
 from pptc.ir.core import Op, Value
 from pptc.ir.core_checks import call_types, check_call, check_function, check_module
 from pptc.ir.opdef import Attribute, Kind, OpDef, Operand, Problem, Result, table
+from pptc.ir.pair_rules import check_pairs
 from pptc.ir.spell import print_type
 from pptc.ir.types import I1, POISON, FunctionType, ScalarType, Type
 
@@ -55,6 +56,8 @@ def _differ(
 
 def _module_rule(op: Op) -> Iterator[Problem]:
     yield from check_module(op)
+    if op.parent is None:
+        yield from check_pairs(op)
 
 
 def _function_rule(op: Op) -> Iterator[Problem]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pptc.ir.analysis import function_of
 from pptc.ir.attrs import Attr, IntAttr, SymbolAttr, TypeAttr
 from pptc.ir.core import Block, Op, Region, Value
+from pptc.ir.pairs import PAIR
 from pptc.ir.types import I64, FunctionType, MemRefType, ScalarType, Type
 from pptc.passes.lower_tiles.frame import Frame, loop_type
 from pptc.passes.lower_tiles.lanes import storage_type
@@ -67,7 +69,10 @@ def carry_constant(frame: Frame, op: Op) -> None:
 
 
 def place_of_subblock(frame: Frame, op: Op) -> None:
-    """A block runs as one: its vector core is number 0 of 1."""
+    """The number of a vector core; a block that runs as one has number 0 of 1."""
+    if op.name == "pto.get_subblock_idx" and PAIR in function_of(op).attributes:
+        frame.define(op.result, frame.code.value(op.name, (), I64))
+        return
     frame.define(op.result, frame.code.constant(I64, int(op.name == "pto.get_subblock_num")))
 
 

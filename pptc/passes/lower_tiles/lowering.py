@@ -53,6 +53,7 @@ from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
 from pptc.passes.lower_tiles.single_elements import SINGLE_ELEMENTS
+from pptc.passes.lower_tiles.slots import SLOT_OPS
 from pptc.passes.lower_tiles.sorts import lower_merge, lower_sort
 from pptc.passes.lower_tiles.steps import Step, step_of
 from pptc.passes.lower_tiles.tiles import Tile
@@ -96,7 +97,7 @@ _WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
 )
 """Ops that are lowered on their own, by what they mean."""
 
-_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS})
+_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS, **SLOT_OPS})
 
 
 @dataclass(frozen=True)
