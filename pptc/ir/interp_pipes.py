@@ -113,16 +113,14 @@ def _initialize(frame: Frame, op: Op) -> Results:
     return None
 
 
-def _half(frame: Frame, op: Op, valid: tuple[int, int]) -> tuple[int, int]:
+def _half(frame: Frame, op: Op, type: TileType) -> tuple[int, int]:
     """Where the half of a vector core begins in the whole tile."""
     split = split_of(op)
     if pipe_side(op) != VECTOR or not split:
         return 0, 0
     given = frame.one(op, "aiv_subblockid")
     core = frame.grid.subblock if given is None else given
-    extent = valid[0] if split % 2 else valid[1]
-    start = core * (extent + (split > 2))
-    return (start, 0) if split % 2 else (0, start)
+    return (core * type.rows, 0) if split % 2 else (0, core * type.cols)
 
 
 def _window(whole: Array, place: tuple[int, int], shape: tuple[int, int]) -> Array:
@@ -138,7 +136,7 @@ def _push(frame: Frame, op: Op) -> Results:
             shape = whole_shape(op, op.operand("tile"))
             whole = end.queue.content[number] = _fresh(frame, shape, dtype_of(entry.type.elem))
         valid = entry.v_row, entry.v_col
-        window = _window(whole, _half(frame, op, valid), valid)
+        window = _window(whole, _half(frame, op, entry.type), valid)
         window[...] = entry.read(*window.shape)
     _send(end)
     return None
@@ -164,7 +162,7 @@ def _pop(frame: Frame, op: Op) -> Results:
     tile = Tile(type, arena, place, rows, columns, type)
     if frame.poison:
         tile.leave_unspecified(outside=False)
-    tile.write(_window(whole, _half(frame, op, (rows, columns)), (rows, columns)))
+    tile.write(_window(whole, _half(frame, op, type), (rows, columns)))
     return (tile,)
 
 

@@ -69,7 +69,7 @@ def element(entry: Value) -> ScalarType:
 
 
 def whole_shape(op: Op, entry: Value) -> tuple[int, int]:
-    """Rows and columns of the whole tile: of a half on the vector side, twice as many along the split."""
+    """Rows and columns of the whole tile: of a half on the vector side, twice as many along the split, or one less."""
     if isinstance(entry.type, ViewType):
         dims = [dim or 0 for dim in entry.type.dims]
         rows, columns = (dims[-2] if len(dims) > 1 else 1), dims[-1]
@@ -79,4 +79,5 @@ def whole_shape(op: Op, entry: Value) -> tuple[int, int]:
     halves = pipe_side(op) == VECTOR and split_of(op)
     if not halves:
         return rows, columns
-    return (2 * rows, columns) if split_of(op) % 2 else (rows, 2 * columns)
+    odd = split_of(op) > 2
+    return (2 * rows - odd, columns) if split_of(op) % 2 else (rows, 2 * columns - odd)

@@ -1,8 +1,8 @@
 """expand-pipes: the tiles that pass between the cores of a block become stores to slots of shared memory and loads.
 
 A push claims a slot, stores its tile there and sends it; a pop receives a slot and loads its tile, and the free that
-belongs to it gives the slot back. A slot holds the whole tile in dense rows. The vector core of number n has the half
-that begins at n times the half's valid extent, and one later where `split` says that the extent is odd.
+belongs to it gives the slot back. A slot holds the whole tile in dense rows; the second vector core has the half that
+begins behind the physical extent of the first one's.
 """
 
 from __future__ import annotations
@@ -137,26 +137,28 @@ def _part(
     sizes = list(valid)
     if split and pipe_side(op) == VECTOR:
         axis = 0 if split % 2 else 1
-        offsets[axis], sizes[axis] = _half(builder, op, shape[axis], valid[axis])
+        offsets[axis], sizes[axis] = _half(builder, op, axis, shape[axis], valid[axis])
     values = tuple(as_value(builder, size) for size in sizes)
     type = PartType(tuple(size if isinstance(size, int) else None for size in sizes), elem)
     operands: dict[str, Operand] = {"source": view, "offsets": tuple(offsets), "sizes": values}
     return builder.value("pto.partition_view", operands, type)
 
 
-def _half(builder: Builder, op: Op, whole: int, extent: Extent) -> tuple[Value, Extent]:
+def _half(builder: Builder, op: Op, axis: int, whole: int, extent: Extent) -> tuple[Value, Extent]:
     """Where the half of a vector core begins, and how long it is: within the slot, whatever the program says."""
-    core = op.optional("aiv_subblockid") or builder.value("pto.get_subblock_idx", (), I64)
+    given = op.optional("aiv_subblockid")
+    core = given or builder.value("pto.get_subblock_idx", (), I64)
     number = builder.value("arith.index_cast", (core,), INDEX)
-    odd = split_of(op) > 2
-    length = as_value(builder, extent)
-    step = builder.value("arith.addi", (length, constant(builder, 1)), INDEX) if odd else length
-    start = builder.value("arith.muli", (number, step), INDEX)
-    if isinstance(extent, int) and not odd:
+    entry = passed(op)
+    assert entry is not None and isinstance(entry.type, TileType)
+    length = (entry.type.rows, entry.type.cols)[axis]
+    start = builder.value("arith.muli", (number, constant(builder, length)), INDEX)
+    if given is None and split_of(op) <= 2:
         return start, extent
+    start = builder.value("arith.maxsi", (start, constant(builder, 0)), INDEX)
     start = builder.value("arith.minsi", (start, constant(builder, whole)), INDEX)
     left = builder.value("arith.subi", (constant(builder, whole), start), INDEX)
-    return start, builder.value("arith.minsi", (length, left), INDEX)
+    return start, builder.value("arith.minsi", (as_value(builder, extent), left), INDEX)
 
 
 # ---------------------------------------------------------------- ops

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from pptc.diag import CompileError, Sink
-from pptc.emit import Section, emit_module
 from pptc.ir.core import Op
 from pptc.ir.interp import run_kernel
-from pptc.ir.signature import signatures
-from pptc.link.image import Provenance, fat_file
-from pptc.options import EmitOptions, load_machine
+from pptc.options import load_machine
 from pptc.passes import PASSES
 from pptc.passes.base import PassContext, parse_pipeline, run_pipeline
-from pptc.runtime import Context, Module, PptError, Status
+from pptc.runtime import Module, PptError, Status
 from tests.differential.kernels_pairs import CASES, STUCK
+from tests.differential.opened import opened
 from tests.differential.test_kernels import ROADS
 from tests.passes.lowering import parsed
 
@@ -28,12 +26,7 @@ def _module() -> Op:
 
 
 def _compiled(target: str, level: str, threads: int = 0) -> Module:
-    module, machine = _module(), load_machine(target)
-    known = signatures(module)
-    run_pipeline(parse_pipeline(machine.pipelines[level], PASSES), module, PassContext(machine, Sink()))
-    section = emit_module(module, machine, EmitOptions(opt_level=0 if level == "O0" else 2))
-    assert isinstance(section, Section)
-    return Module(fat_file([section], known, Provenance("tests", level)), Context(threads=threads))
+    return opened(_module(), target, level, threads)
 
 
 def _copies(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from pptc.ir.interp import run_kernel
 from pptc.options import load_machine
 from pptc.passes import PASSES
 from pptc.passes.base import parse_pipeline
+from tests.differential.opened import opened
 from tests.model import kernels_cube, kernels_vector
 from tests.model.front import GRID, Model
+from tests.model.kernel_pair import ATTENTION
 from tests.passes.lowering import MACHINES, NUMPY, Library, parsed, runnable
 
 MODELS = (*kernels_vector.MODELS, *kernels_cube.MODELS)
@@ -24,7 +26,7 @@ Arguments = dict[str, Any]
 
 
 def _module() -> Op:
-    texts = "".join(model.text for model in MODELS)
+    texts = "".join(model.text for model in (*MODELS, ATTENTION))
     return parsed(f'module attributes {{pto.target_arch = "a2a3"}} {{\n{texts}}}\n')
 
 
@@ -57,7 +59,7 @@ def _copies(arguments: Arguments) -> Arguments:
 
 def test_the_interpreter() -> None:
     module = _module()
-    for model in MODELS:
+    for model in (*MODELS, ATTENTION):
         before = _arguments(model)
         after = _copies(before)
         run_kernel(module, model.name, after, model.grid, poison=True)
@@ -75,3 +77,13 @@ def test_a_road(target: str, level: str) -> None:
             place = dict(zip(GRID, (block, model.grid), strict=True))
             library.call(model.name, *((after | place)[name] for name in model.arguments))
         _check(model, before, after)
+
+
+@pytest.mark.parametrize(("target", "level"), ROADS)
+def test_a_road_of_the_pair(target: str, level: str) -> None:
+    module = opened(_module(), target, level)
+    for _ in range(5):  # the threads meet in other ways each time
+        before = _arguments(ATTENTION)
+        after = _copies(before)
+        module[ATTENTION.name](**after, grid=ATTENTION.grid)
+        _check(ATTENTION, before, after)

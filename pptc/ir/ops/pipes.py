@@ -2,8 +2,9 @@
 
 A pipe has an id and one or two directions, each a queue of slots. What a core pushes, the others pop in order; a popped
 tile is theirs until they free it. With `split` the two vector cores of a block take, or give, one half of the tile
-each. `expand-pipes` turns tiles into loads and stores of slots: `tile.claim_slot` waits for a free one and
-`tile.send_slot` hands it over; `tile.receive_slot` waits for a full one and `tile.free_slot` gives it back.
+each; the second half begins behind the physical extent of the first. `expand-pipes` turns tiles into loads and stores
+of slots: `tile.claim_slot` waits for a free one and `tile.send_slot` hands it over; `tile.receive_slot` waits for a
+full one and `tile.free_slot` gives it back.
 """
 
 from __future__ import annotations
