@@ -13,7 +13,7 @@ from pathlib import Path
 from pptc import __version__
 from pptc.ir.ops import OPS
 from pptc.ir.ops.known import KNOWN
-from tests.differential import kernels_pairs
+from tests.differential import kernels_comm, kernels_pairs
 from tests.differential.random_programs import DRAWN
 from tests.differential.test_kernels import CASES
 from tests.passes.lowering import parsed
@@ -47,7 +47,7 @@ def tested() -> Counter[str]:
     """The ops of the differential kernels, with the number of kernels that have each."""
     found: Counter[str] = Counter()
     odd = (path.read_text() for path in sorted((FILES / "odd").glob("*.pto")))
-    texts = ["".join(case.text for case in (*CASES, *kernels_pairs.CASES)), *odd]
+    texts = ["".join(case.text for case in (*CASES, *kernels_pairs.CASES, *kernels_comm.CASES)), *odd]
     for text in texts:
         whole = text if "module" in text else f"module {{\n{text}}}\n"
         for function in (op for op in parsed(whole).walk() if op.name == "func.func"):

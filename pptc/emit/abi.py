@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from pptc.emit.hidden import BLOCK, BLOCKS, SERVICES, SUBBLOCK
+from pptc.emit.hidden import BLOCK, BLOCKS, NEEDS_LIBRARY, SERVICES, SUBBLOCK
 from pptc.emit.llvm_ir import (
     BYTE,
     I64,
@@ -77,7 +77,10 @@ def emit_entries(
 
 
 def _emit_plain_entries(kernel: _Kernel) -> None:
+    """What everyone else calls, unless the body cannot do without the library."""
     op = kernel.op
+    if any(inner.name in NEEDS_LIBRARY for inner in op.walk()):
+        return
     _emit_plain(kernel, with_scratch=True)
     if (scratch_bytes(op) or 0) <= STACK_SCRATCH_BYTES:
         _emit_plain(kernel, with_scratch=False)
@@ -109,7 +112,8 @@ def _emit_plain(kernel: _Kernel, *, with_scratch: bool) -> None:
     if scratch_bytes(kernel.op) is not None:
         values.append(function.args[-1] if with_scratch else _stack(b, kernel, function))
     number, count = int_constant(0, I64), int_constant(1, I64)
-    _call(b, kernel.body, values, {BLOCK: number, BLOCKS: count, SUBBLOCK: number})
+    nothing = ir.Constant(POINTER, None)
+    _call(b, kernel.body, values, {BLOCK: number, BLOCKS: count, SUBBLOCK: number, SERVICES: nothing})
     b.ret_void()
 
 

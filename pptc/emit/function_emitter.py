@@ -98,13 +98,14 @@ class FunctionEmitter:
 
     def compare(self, predicate: str, lhs: Llvm, rhs: Llvm) -> Llvm:
         """An integer comparison by LLVM's word."""
-        return self._inserted(ir.instructions.ICMPInstr(self.builder.block, predicate, lhs, rhs))
+        return self.inserted(ir.instructions.ICMPInstr(self.builder.block, predicate, lhs, rhs))
 
     def compare_floats(self, predicate: str, lhs: Llvm, rhs: Llvm) -> Llvm:
         """A float comparison by LLVM's word."""
-        return self._inserted(ir.instructions.FCMPInstr(self.builder.block, predicate, lhs, rhs))
+        return self.inserted(ir.instructions.FCMPInstr(self.builder.block, predicate, lhs, rhs))
 
-    def _inserted(self, instruction: Llvm) -> Llvm:
+    def inserted(self, instruction: Llvm) -> Llvm:
+        """An instruction that llvmlite's builder does not make, or not on plain pointers."""
         self.builder._insert(instruction)
         return instruction
 

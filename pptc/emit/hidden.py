@@ -7,11 +7,17 @@ from pptc.ir.spmd import GRID_OPS
 
 BLOCK, BLOCKS, SUBBLOCK, SERVICES = "block", "blocks", "subblock", "services"
 
+NEEDS_LIBRARY = ("tile.claim_slot", "tile.send_slot", "tile.receive_slot", "tile.free_slot", "tile.meet")
+"""Ops that cannot do without the library's services."""
+
+CONCURRENT = ("tile.meet", "tile.pause")
+"""Ops by which blocks wait for each other."""
+
 _ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (BLOCK, GRID_OPS),
     (BLOCKS, GRID_OPS),
     (SUBBLOCK, ("pto.get_subblock_idx",)),
-    (SERVICES, ("tile.claim_slot", "tile.send_slot", "tile.receive_slot", "tile.free_slot")),
+    (SERVICES, (*NEEDS_LIBRARY, "tile.pause")),
 )
 
 

@@ -47,6 +47,39 @@ def _store(e: FunctionEmitter, op: Op) -> None:
     e.builder.store(e.builder.zext(value, BYTE) if elem == I1 else value, address, align=elem.bytes)
 
 
+def _word_address(e: FunctionEmitter, op: Op) -> tuple[Llvm, ScalarType]:
+    elem = _element(op.operand("memref"))
+    memory, index = e.get(op, "memref"), e.get(op, "index")
+    return e.element_address(memory, index, memory_type(elem), inside=True), elem
+
+
+def _atomic_load(e: FunctionEmitter, op: Op) -> Llvm:
+    address, elem = _word_address(e, op)
+    return e.builder.load_atomic(address, "acquire", elem.bytes, typ=memory_type(elem))
+
+
+def _atomic_store(e: FunctionEmitter, op: Op) -> None:
+    address, elem = _word_address(e, op)
+    store = ir.instructions.StoreAtomicInstr(
+        e.builder.block, e.get(op, "value"), address, "release", elem.bytes
+    )
+    e.inserted(store)
+
+
+def _atomic_add(e: FunctionEmitter, op: Op) -> None:
+    address, elem = _word_address(e, op)
+    e.builder.atomic_rmw("fadd" if elem.is_float else "add", address, e.get(op, "value"), "acq_rel")
+
+
+def _atomic_exchange(e: FunctionEmitter, op: Op) -> Llvm:
+    address, elem = _word_address(e, op)
+    bits = ir.IntType(elem.bits)
+    old, new = (e.builder.bitcast(e.get(op, name), bits) for name in ("expected", "value"))
+    block = e.builder.block
+    pair = e.inserted(ir.instructions.CmpXchg(block, address, old, new, "acq_rel", "acquire", ""))
+    return e.builder.extract_value(pair, 1)
+
+
 def _view(e: FunctionEmitter, op: Op) -> Llvm:
     return e.element_address(e.get(op, "source"), e.get(op, "byte_offset"), BYTE, inside=False)
 
@@ -212,6 +245,10 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "memref.load": _load,
         "memref.store": _store,
+        "memref.atomic_load": _atomic_load,
+        "memref.atomic_store": _atomic_store,
+        "memref.atomic_add": _atomic_add,
+        "memref.atomic_exchange": _atomic_exchange,
         "memref.view": _view,
         "memref.offset": _offset,
         "memref.prefetch": _prefetch,

@@ -1,4 +1,4 @@
-"""Handlers of the ops that ask the library for something: slots of the queues between the cores of a block.
+"""Handlers of the ops that ask the library for something: slots of queues, meetings of cores, a pause.
 
 A service is a function behind a pointer of ppt_services (runtime_c/include/pptc_kernel.h), which gets that structure as
 its first argument.
@@ -6,7 +6,7 @@ its first argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -18,8 +18,11 @@ from pptc.emit.llvm_ir import BYTE, I32, I64, POINTER, VOID, Llvm, int_constant
 from pptc.ir.core import Op
 from pptc.ir.kinds import plain
 
-_CLAIM, _SEND, _RECEIVE, _FREE = 8, 16, 24, 32
+_CLAIM, _SEND, _RECEIVE, _FREE, _MEET, _PAUSE = 8, 16, 24, 32, 40, 48
 """Byte offsets in ppt_services."""
+
+_KINDS = ("aiv_only", "aic_only", "mix")
+"""PPT_MEET_* of pptc_kernel.h."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,35 @@ def _pass_on(offset: int) -> Handler:
     return handler
 
 
+def _meet(e: FunctionEmitter, op: Op) -> None:
+    who = int_constant(_KINDS.index(str(plain(op.attributes["core_type"]))), I32)
+    _ask(e, _MEET, [who, e.get(op, "count")], VOID)
+
+
+def pause(spin: Callable[[FunctionEmitter], object]) -> Handler:
+    """The library lets another thread run; without it `spin` tells the processor that this one waits."""
+
+    def handler(e: FunctionEmitter, op: Op) -> None:
+        alone, asked, done = e.block("alone"), e.block("asked"), e.block("paused")
+        e.builder.cbranch(e.compare("eq", e.hidden[SERVICES], ir.Constant(POINTER, None)), alone, asked)
+        e.builder.position_at_end(alone)
+        spin(e)
+        e.builder.branch(done)
+        e.builder.position_at_end(asked)
+        _ask(e, _PAUSE, [], VOID)
+        e.builder.branch(done)
+        e.builder.position_at_end(done)
+
+    return handler
+
+
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "tile.claim_slot": _wait(_CLAIM),
         "tile.send_slot": _pass_on(_SEND),
         "tile.receive_slot": _wait(_RECEIVE),
         "tile.free_slot": _pass_on(_FREE),
+        "tile.meet": _meet,
+        "tile.pause": pause(lambda e: None),
     }
 )

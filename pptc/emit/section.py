@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pptc.diag import fail
+from pptc.emit.hidden import CONCURRENT, NEEDS_LIBRARY
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Op
 from pptc.ir.machine import Machine
@@ -21,7 +22,7 @@ class KernelCode:
 
     `entry` is the hidden symbol of `void entry(const ppt_args *, const ppt_group *)`; `exports` are the plain C
     symbols. `scratch_bytes` is what one running core needs. `divisible`: any number of blocks gives the result of one.
-    `threads` run a block and share `shared_bytes` of memory.
+    `concurrent`: all blocks run at the same time. `threads` run a block and share `shared_bytes` of memory.
     """
 
     name: str
@@ -29,6 +30,7 @@ class KernelCode:
     scratch_bytes: int
     exports: tuple[str, ...]
     divisible: bool = False
+    concurrent: bool = False
     threads: int = 1
     shared_bytes: int = 0
 
@@ -61,7 +63,9 @@ def kernel_codes(module: Op, prefix: str = "") -> tuple[KernelCode, ...]:
         name, function = entry.name, entry.functions[0]
         size = max(scratch_bytes(each) or 0 for each in entry.functions)
         plain = prefix + name
-        exports = () if entry.is_pair else (plain, f"{plain}_ws", f"{plain}_scratch_bytes")
+        ops = {op.name for each in entry.functions for op in each.walk()}
+        alone = entry.is_pair or not ops.isdisjoint(NEEDS_LIBRARY)
+        exports = () if alone else (plain, f"{plain}_ws", f"{plain}_scratch_bytes")
         for symbol in exports:
             if symbol in owners:
                 raise fail(
@@ -71,5 +75,8 @@ def kernel_codes(module: Op, prefix: str = "") -> tuple[KernelCode, ...]:
         kept = exports if size <= STACK_SCRATCH_BYTES else exports[1:]
         divisible = DIVISIBLE in function.attributes
         shared = integer_attribute(function, SHARED_BYTES) or 0
-        codes.append(KernelCode(name, f"{plain}.kernel", size, kept, divisible, entry.threads, shared))
+        concurrent = not ops.isdisjoint(CONCURRENT)
+        codes.append(
+            KernelCode(name, f"{plain}.kernel", size, kept, divisible, concurrent, entry.threads, shared)
+        )
     return tuple(codes)

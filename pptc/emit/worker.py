@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import selectors
@@ -94,6 +95,7 @@ def _start(index: int, job: Callable[[], object]) -> _Child:
     process = os.fork()
     if process == 0:
         faulthandler.disable()  # the parent tells of a crash
+        gc.disable()  # what the parent has is not the child's to finish
         os.dup2(words_end, 2)
         _run_and_exit(job, result_end)
     os.close(result_end)

@@ -12,6 +12,7 @@ from pptc.emit import llvm
 from pptc.emit.codegen import generate_code
 from pptc.emit.function_emitter import FunctionEmitter, Handler
 from pptc.emit.llvm_ir import BFLOAT, BYTE, I32, VOID, Llvm, int_constant
+from pptc.emit.llvm_services import pause
 from pptc.ir.core import Op
 from pptc.ir.machine import Machine
 from pptc.ir.types import VectorType
@@ -66,7 +67,13 @@ _CURRENT_ROUNDING = 4
 """The word by which AVX-512 instructions with a rounding operand take the mode that is set."""
 
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
-    {**llvm.COMMON, "vector.dot": _dot, "math.scaleb": _scaleb, "memref.fence": _fence}
+    {
+        **llvm.COMMON,
+        "vector.dot": _dot,
+        "math.scaleb": _scaleb,
+        "memref.fence": _fence,
+        "tile.pause": pause(lambda e: e.intrinsic("x86.sse2.pause", [], VOID)),
+    }
 )
 
 

@@ -5,13 +5,13 @@ Nothing is stored; every answer is computed from the ops as they stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pptc.ir.attrs import IntAttr
 from pptc.ir.constants import attribute_value
 from pptc.ir.core import Block, Op, Value
-from pptc.ir.opdef import Access, Handle, Operand
+from pptc.ir.opdef import SIGNALS, Access, Handle, Operand
 from pptc.ir.types import MemRefType, PartType, PtrType, ScalarType, TileType, ViewType
 
 READS: frozenset[Access] = frozenset(("read", "update"))
@@ -95,14 +95,30 @@ def root_pointer(value: Value) -> Value:
     return value
 
 
-def stored_pointers(op: Op) -> dict[Value, None]:
-    """The pointers behind all outside of tiles that `op` or an op inside may write; a call may write anything."""
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """Some pointers, or `everything`."""
+
+    found: Mapping[Value, None]
+    everything: bool = False
+
+    def __contains__(self, pointer: Value) -> bool:
+        return self.everything or pointer in self.found
+
+
+def stored_pointers(op: Op) -> Pointers:
+    """The pointers behind all outside of tiles that `op` or an op inside may write; a call may write its own.
+
+    A signal lets other cores write anything.
+    """
     found: dict[Value, None] = {}
+    signals = False
     for inner in op.walk():
+        signals |= SIGNALS in inner.definition.traits
         for use in uses(inner):
             if (use.writes or inner.name == "func.call") and isinstance(use.value.type, _OUTSIDE):
                 found[root_pointer(use.value)] = None
-    return found
+    return Pointers(found, signals)
 
 
 def read_pointers(op: Op) -> dict[Value, None]:

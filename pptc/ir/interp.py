@@ -14,12 +14,13 @@ from pptc.diag import fail
 from pptc.ir import integers
 from pptc.ir.core import Op, functions, symbol_name
 from pptc.ir.floats import numpy_type
-from pptc.ir.interp_frame import Frame, Grid
+from pptc.ir.interp_frame import Frame, Grid, Meetings
 from pptc.ir.interp_ops import run_function
 from pptc.ir.interp_team import Member, Team
 from pptc.ir.lazy import np
 from pptc.ir.numeric import dtype_of
-from pptc.ir.pairs import WAITS, Entry, entries
+from pptc.ir.opdef import WAITS
+from pptc.ir.pairs import Entry, entries
 from pptc.ir.signature import kernel_signature
 from pptc.ir.storage import Pointer
 from pptc.ir.types import ScalarType
@@ -48,10 +49,12 @@ def run_kernel(
     kernel = find_entry(module, entry)
     with np.errstate(all="ignore"):
         named = _bind(kernel.functions[0], arguments)
+    vectors = kernel.threads - 1
+    start = Frame(module, Grid(0, 1), poison, output, meetings=Meetings(grid, vectors, 1 if vectors else 0))
     cores = [
         _core(function, frame, named)
         for block in range(grid)
-        for function, frame in _frames(kernel, Grid(block, grid), Frame(module, Grid(0, 1), poison, output))
+        for function, frame in _frames(kernel, Grid(block, grid), start)
     ]
     if any(WAITS in op.definition.traits for function in kernel.functions for op in function.walk()):
         Team().run(cores)

@@ -27,6 +27,35 @@ class Grid:
 
 
 @dataclass
+class Meetings:
+    """Where the cores of all blocks meet: how many there are of each kind, who has come, how often all had."""
+
+    blocks: int = 1
+    vectors: int = 0
+    cubes: int = 0
+    arrived: dict[str, int] = field(default_factory=dict)
+    rounds: dict[str, int] = field(default_factory=dict)
+
+    def cores(self, kind: str) -> int:
+        """How many cores of a kind there are in all; a kernel that is no pair is of every kind."""
+        of = {"aiv_only": self.vectors, "aic_only": self.cubes}.get(kind, self.vectors + self.cubes)
+        return self.blocks * (of if self.vectors and self.cubes else 1)
+
+    def arrive(self, kind: str, count: int) -> int:
+        """Come to a meeting; gives the number of meetings of this kind before it."""
+        round = self.round(kind)
+        self.arrived[kind] = self.arrived.get(kind, 0) + 1
+        if self.arrived[kind] == count:
+            self.arrived[kind] = 0
+            self.rounds[kind] = round + 1
+        return round
+
+    def round(self, kind: str) -> int:
+        """How many meetings of a kind there have been."""
+        return self.rounds.get(kind, 0)
+
+
+@dataclass
 class Frame:
     """The state of a running core: its memory spaces, the events raised and not yet waited for, and the values.
 
@@ -38,6 +67,7 @@ class Frame:
     poison: bool
     output: Callable[[str], None] | None
     member: Member | None = None
+    meetings: Meetings = field(default_factory=Meetings)
     queues: dict[tuple[int, str], Any] = field(default_factory=dict)
     depth: int = 0
     buffers: dict[tuple[int, str], tuple[int | None, int]] = field(default_factory=dict)

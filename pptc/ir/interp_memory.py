@@ -10,6 +10,7 @@ from pptc.ir import numeric
 from pptc.ir.attrs import Attr, EnumAttr, IntAttr
 from pptc.ir.core import Op
 from pptc.ir.interp_frame import Frame, Handler, Results
+from pptc.ir.kinds import attribute, plain
 from pptc.ir.lazy import np
 from pptc.ir.storage import Arena, MemoryFault, Pointer, Tile, View
 from pptc.ir.types import ScalarType, TileType
@@ -60,6 +61,8 @@ def _store(frame: Frame, op: Op) -> Results:
     tile, view = frame.one(op, "src"), frame.one(op, "dst")
     rows, columns = (min(a, b) for a, b in zip(view.extents, (tile.v_row, tile.v_col), strict=True))
     values = numeric.widen(tile.read(rows, columns), tile.type.elem)
+    if plain(attribute(op, "atomicType")) == "atomic_add":
+        values = values + numeric.widen(view.base.array[view.places(rows, columns)], view.base.elem)
     view.base.array[view.places(rows, columns)] = numeric.narrow(values, view.base.elem)
     return None
 

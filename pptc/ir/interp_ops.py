@@ -9,6 +9,7 @@ from typing import Any
 from pptc.ir import numeric
 from pptc.ir.attrs import EnumAttr, SymbolAttr
 from pptc.ir.core import Block, Op, functions, symbol_name
+from pptc.ir.interp_comm import COMM
 from pptc.ir.interp_frame import Frame, Handler, Results, fault
 from pptc.ir.interp_indexed import INDEXED
 from pptc.ir.interp_masks import MASKS
@@ -254,13 +255,6 @@ def _wait_for_event(frame: Frame, op: Op) -> Results:
     return None
 
 
-def _sync_all(frame: Frame, op: Op) -> Results:
-    """One block waits for nobody; several run one after another here."""
-    if frame.grid.blocks > 1:
-        raise fault(op, "P0402", "the blocks of a grid run one after another and cannot wait for each other")
-    return None
-
-
 def _declare_array(frame: Frame, op: Op) -> Results:
     type = op.result.type
     assert isinstance(type, LocalArrayType)
@@ -313,6 +307,7 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         **MEMORY_HANDLERS,
         **PIPES,
+        **COMM,
         "scf.for": _for,
         "scf.if": _if,
         "scf.while": _while,
@@ -330,7 +325,6 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "pto.barrier": _nothing,
         "pto.cmo.cacheinvalid": _nothing,
         "pto.fence.barrier_all": _nothing,
-        "pto.syncall": _sync_all,
         "pto.declare_local_array": _declare_array,
         "pto.local_array_get": _get_element,
         "pto.local_array_set": _set_element,

@@ -20,6 +20,12 @@ from pptc.ir.types import ScalarType, Type
 if TYPE_CHECKING:
     from pptc.ir.core import Op
 
+WAITS = "waits"
+"""The trait of ops that wait for what another core does: nothing that stands behind one may be read before it."""
+
+SIGNALS = "signals"
+"""The trait of ops by which a core lets others go on: nothing that stands before one may be read or written later."""
+
 Access = Literal["value", "read", "write", "update", "scratch"]
 """What an op does to the memory behind an operand: nothing (`value`), or reads, writes, both, or spoils it."""
 

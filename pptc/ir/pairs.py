@@ -16,9 +16,6 @@ from pptc.ir.kinds import attribute, plain
 
 CUBE, VECTOR = "cube", "vector"
 
-WAITS = "waits"
-"""The trait of ops that wait for what another core does; `pipe:cube` and `pipe:vector` are those of pipe ops."""
-
 PAIR = "tile.pair"
 """String, on func.func: the entry that a function is a part of, once its pipes are expanded."""
 
@@ -123,7 +120,7 @@ def _common(a: Sequence[str], b: Sequence[str]) -> list[str]:
 
 
 def pipe_side(op: Op) -> str | None:
-    """The core, `cube` or `vector`, that a pipe op runs on; None for every other op."""
+    """The core, `cube` or `vector`, that a pipe op runs on, by its trait `pipe:CORE`; None for every other op."""
     return next((trait[5:] for trait in op.definition.traits if trait.startswith("pipe:")), None)
 
 

@@ -94,10 +94,14 @@ def kernel_signature(function: Op) -> KernelSignature:
     arguments = tuple(
         _argument(function, value, index, name) for index, value in enumerate(_passed(function))
     )
-    asks = any(op.name in GRID_OPS for op in function.walk())
-    uses_grid = asks or any(argument.role for argument in arguments)
-    divisible = DIVISIBLE in function.attributes
-    return KernelSignature(name, arguments, uses_grid and not divisible, in_place_pairs(function))
+    return KernelSignature(name, arguments, asks_for_grid(function), in_place_pairs(function))
+
+
+def asks_for_grid(function: Op) -> bool:
+    """Whether the blocks of a grid do different work."""
+    asked = any(op.name in GRID_OPS for op in function.walk())
+    roles = any(spmd_role(function, number) for number in range(len(function.body.args)))
+    return (asked or roles) and DIVISIBLE not in function.attributes
 
 
 def _passed(function: Op) -> list[Value]:

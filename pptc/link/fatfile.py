@@ -26,6 +26,7 @@ class FatKernel:
     threads: int = 0
     shared_bytes: int = 0
     divisible: bool = False
+    concurrent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,8 @@ class _Writer:
                 scratch_bytes=kernel.scratch_bytes,
                 threads=kernel.threads,
                 shared_bytes=kernel.shared_bytes,
-                flags=pptf.CodeFlag.DIVISIBLE * kernel.divisible,
+                flags=pptf.CodeFlag.DIVISIBLE * kernel.divisible
+                | pptf.CodeFlag.CONCURRENT * kernel.concurrent,
             )
             for kernel in entry.kernels
         ]

@@ -104,6 +104,7 @@ class CodeFlag(Flag):
     """Flags of a kernel's code."""
 
     DIVISIBLE = 1, "One block may run as any number of blocks, which share its work."
+    CONCURRENT = 2, "Blocks wait for each other: all of a launch run at the same time."
 
 
 class ArgumentKind(Word):

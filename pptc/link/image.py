@@ -75,6 +75,7 @@ def _placed(kernel: KernelCode, address: int) -> FatKernel:
         kernel.threads,
         kernel.shared_bytes,
         kernel.divisible,
+        kernel.concurrent,
     )
 
 

@@ -10,6 +10,7 @@ from pptc.passes.canonicalize import Canonicalize
 from pptc.passes.collapse_k import CollapseK
 from pptc.passes.expand_math import ExpandMath
 from pptc.passes.expand_pipes import ExpandPipes
+from pptc.passes.expand_transfers import ExpandTransfers
 from pptc.passes.forward_moves import ForwardMoves
 from pptc.passes.hoist_loads import HoistLoads
 from pptc.passes.legalize_floats import LegalizeFloats
@@ -23,6 +24,7 @@ from pptc.passes.strip_rows import StripRows
 
 _ALL: tuple[type[Pass], ...] = (
     ExpandPipes,
+    ExpandTransfers,
     Canonicalize,
     PromoteTiles,
     ForwardMoves,

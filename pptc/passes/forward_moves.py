@@ -10,13 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pptc.ir.analysis import defining_block, root_pointer, root_tile, stored_pointers
+from pptc.ir.analysis import Pointers, defining_block, root_pointer, root_tile, stored_pointers
 from pptc.ir.builder import Builder
 from pptc.ir.core import Op, Value, functions
 from pptc.ir.ranges import Ranges
 from pptc.passes.base import Pass, PassContext, Remark
 from pptc.passes.handles import Extent, equal, extents_of, same_layout, tile_type, with_valid
-from pptc.passes.tile_facts import discard_unread, is_direct, is_plain, matrix_part, only_writer
+from pptc.passes.tile_facts import (
+    discard_unread,
+    is_direct,
+    is_plain,
+    matrix_part,
+    only_writer,
+    stays_unchanged,
+)
 from pptc.passes.windows import shifted_part
 
 
@@ -36,12 +43,12 @@ class ForwardMoves(Pass):
                     changed |= _rename(op) or self._load(op, stored, context)
         return changed
 
-    def _load(self, move: Op, stored: dict[Value, None], context: PassContext) -> bool:
+    def _load(self, move: Op, stored: Pointers, context: PassContext) -> bool:
         """tload P -> M; tmov M -> L   ==>   tload P' -> L."""
         load = _source_load(move)
         if load is None or tile_type(move.operand("dst")).space not in ("left", "right"):
             return False
-        if root_pointer(load.operand("src")) in stored:
+        if _is_written(root_pointer(load.operand("src")), stored, load, move):
             context.remarks.append(
                 Remark(
                     self.name, "the load is not forwarded: the kernel stores through its pointer", move.span
@@ -99,6 +106,11 @@ def _fits(offset: Extent, extent: Extent, limit: Extent) -> bool:
     if bounds(offset)[1] == 0 and equal(extent, limit):
         return bounds(offset)[0] == 0
     return bounds(offset)[0] >= 0 and bounds(offset)[1] + bounds(extent)[1] <= bounds(limit)[0]
+
+
+def _is_written(pointer: Value, stored: Pointers, load: Op, move: Op) -> bool:
+    """Whether the kernel stores through a pointer, or lets another core do so between the load and the move."""
+    return pointer in stored.found or (stored.everything and not stays_unchanged(pointer, load, [move]))
 
 
 def _rename(move: Op) -> bool:

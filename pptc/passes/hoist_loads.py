@@ -9,9 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pptc.ir.analysis import defining_block, is_inside, root_pointer, root_tile, stored_pointers, tile_uses
+from pptc.ir.analysis import (
+    Pointers,
+    defining_block,
+    is_inside,
+    root_pointer,
+    root_tile,
+    stored_pointers,
+    tile_uses,
+)
 from pptc.ir.builder import Builder
 from pptc.ir.core import Block, Op, Region, Value, functions
+from pptc.ir.opdef import WAITS
 from pptc.ir.ranges import Ranges
 from pptc.ir.rewrite import move_before
 from pptc.ir.types import I1
@@ -39,6 +48,8 @@ class HoistLoads(Pass):
 
 
 def _hoist(loop: Op) -> bool:
+    if any(WAITS in op.definition.traits for op in loop.walk()):
+        return False
     stored = stored_pointers(loop)
     loads = [op for op in loop.body if op.name == "pto.tload" and _is_fixed(op, loop, stored)]
     anchor = loop
@@ -55,7 +66,7 @@ def _hoist(loop: Op) -> bool:
     return bool(loads)
 
 
-def _is_fixed(load: Op, loop: Op, stored: dict[Value, None]) -> bool:
+def _is_fixed(load: Op, loop: Op, stored: Pointers) -> bool:
     """True when every trip loads the same into a private tile that nothing else writes."""
     source, target = load.operand("src"), load.operand("dst")
     root = root_tile(target)

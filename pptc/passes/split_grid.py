@@ -16,18 +16,18 @@ from pptc.ir.attrs import UNIT
 from pptc.ir.builder import Builder
 from pptc.ir.core import Op, Value
 from pptc.ir.in_place import in_place_pairs
-from pptc.ir.pairs import WAITS
+from pptc.ir.opdef import SIGNALS, WAITS
 from pptc.ir.ranges import Linear, Ranges, linear, same_value
 from pptc.ir.rewrite import constant
-from pptc.ir.signature import DIVISIBLE, kernels
-from pptc.ir.spmd import GRID_OPS, spmd_role
+from pptc.ir.signature import DIVISIBLE, asks_for_grid, kernels
+from pptc.ir.spmd import GRID_OPS
 from pptc.ir.types import I64, INDEX, LocalArrayType, TileType
 from pptc.passes.base import Pass, PassContext, Remark
 from pptc.passes.homes import STRIP, is_private
 from pptc.passes.tile_facts import MatrixPart, matrix_part
 from pptc.passes.windows import rows_are_apart
 
-_REFUSED = ("func.call", "pto.tprint", "pto.print", "pto.trap", "pto.syncall")
+_REFUSED = ("func.call", "pto.tprint", "pto.print", "pto.trap")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class SplitGrid(Pass):
         """Apply the pass to every kernel that does not ask for its block itself."""
         changed = False
         for function in kernels(module):
-            loop = None if _has_grid(function) else _outermost(function)
+            asks = DIVISIBLE in function.attributes or asks_for_grid(function)
+            loop = None if asks else _outermost(function)
             if loop is None:
                 continue
             reason = _why_not(function, loop)
@@ -52,11 +53,6 @@ class SplitGrid(Pass):
                 message = f"the trips of this loop stay on one thread: {reason}"
                 context.remarks.append(Remark(self.name, message, loop.span))
         return changed
-
-
-def _has_grid(function: Op) -> bool:
-    asked = any(op.name in GRID_OPS for op in function.walk())
-    return asked or any(spmd_role(function, number) for number in range(len(function.body.args)))
 
 
 def _outermost(function: Op) -> Op | None:
@@ -79,7 +75,7 @@ def _why_not(function: Op, loop: Op) -> str | None:
     if constant_of(loop.operand("step")) is None:
         return "its step is no constant"
     for op in function.walk():
-        if op.name in _REFUSED or WAITS in op.definition.traits:
+        if op.name in _REFUSED or not op.definition.traits.isdisjoint((WAITS, SIGNALS)):
             return f"the kernel has {op.name}"
     return _tiles_that_live(loop) or _stores_that_meet(function, loop)
 

@@ -56,6 +56,7 @@ extern "C" {
 #define PPTF_KERNEL_MAY_ALIAS 2u /* Arguments may overlap each other in any way. */
 
 #define PPTF_CODE_DIVISIBLE 1u /* One block may run as any number of blocks, which share its work. */
+#define PPTF_CODE_CONCURRENT 2u /* Blocks wait for each other: all of a launch run at the same time. */
 
 #define PPTF_ARGUMENT_POINTER 0u /* The address of an array. */
 #define PPTF_ARGUMENT_SCALAR 1u /* A value. */

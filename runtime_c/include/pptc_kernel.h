@@ -23,8 +23,14 @@ extern "C" {
 /* Scratch up to this size fits the stack of a plain symbol; above, only NAME_ws(args, scratch) exists. */
 #define PPT_STACK_SCRATCH_BYTES 262144u
 
+/* Which cores of all blocks meet. */
+#define PPT_MEET_VECTOR 0u
+#define PPT_MEET_CUBE 1u
+#define PPT_MEET_ALL 2u
+
 /* What a kernel may ask for while it runs. The cores of a block pass tiles to each other in the slots of queues,
- * `slots` of `bytes` bytes each, the first one `offset` bytes into the memory that they share. */
+ * `slots` of `bytes` bytes each, the first one `offset` bytes into the memory that they share. `meet` returns when
+ * `count` cores of a kind have called it, or with 0 all of them; `pause` lets others run. */
 typedef struct ppt_services ppt_services;
 struct ppt_services {
   uint32_t struct_size;
@@ -33,6 +39,8 @@ struct ppt_services {
   void (*send_slot)(const ppt_services *, uint32_t queue);
   void *(*receive_slot)(const ppt_services *, uint32_t queue, uint32_t slots, uint64_t offset, uint64_t bytes);
   void (*free_slot)(const ppt_services *, uint32_t queue);
+  void (*meet)(const ppt_services *, uint32_t who, uint32_t count);
+  void (*pause)(const ppt_services *);
 };
 
 /* What all blocks of a launch share, but for scratch, which belongs to one worker. */
@@ -45,7 +53,7 @@ typedef struct ppt_args {
   const int64_t *symbols;              /* values of symbolic extents, or NULL */
   void *scratch;                       /* this worker's own, NULL where the kernel needs none */
   uint64_t *fault;                     /* sticky word for faults of values, or NULL */
-  const ppt_services *services;        /* for kernels whose blocks several threads run; else NULL */
+  const ppt_services *services;        /* for kernels whose threads wait for each other; else NULL */
 } ppt_args;
 
 /* The blocks [block_begin, block_end) of a grid of block_count, to be run by one worker. */
@@ -79,6 +87,8 @@ PPT_STATIC_ASSERT(offsetof(ppt_services, claim_slot) == 8, "layout of ppt_servic
 PPT_STATIC_ASSERT(offsetof(ppt_services, send_slot) == 16, "layout of ppt_services");
 PPT_STATIC_ASSERT(offsetof(ppt_services, receive_slot) == 24, "layout of ppt_services");
 PPT_STATIC_ASSERT(offsetof(ppt_services, free_slot) == 32, "layout of ppt_services");
+PPT_STATIC_ASSERT(offsetof(ppt_services, meet) == 40, "layout of ppt_services");
+PPT_STATIC_ASSERT(offsetof(ppt_services, pause) == 48, "layout of ppt_services");
 PPT_STATIC_ASSERT(sizeof(ppt_group) == 40, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, worker) == 4, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, block_begin) == 8, "layout of ppt_group");

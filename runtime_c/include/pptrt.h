@@ -30,7 +30,8 @@
  * and both take NULL. Result parameters come last and are NULL or zero after a failure. Structures
  * that a caller fills begin with struct_size, have an INIT macro and grow at the end only. There is
  * no global state but each thread's last error, and nothing runs before or after main. Handles may
- * be shared by threads once the call that made them has returned.
+ * be shared by threads once the call that made them has returned. A forked child may use what its parent
+ * opened until the parent's context has launched a grid; after that it needs a context of its own.
  */
 #ifndef PPTRT_H
 #define PPTRT_H

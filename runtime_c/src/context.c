@@ -108,10 +108,18 @@ void ppt_context_retain(ppt_context *context) {
   atomic_fetch_add_explicit(&context->references, 1, memory_order_relaxed);
 }
 
+ppt_status ppt_context_own_threads(ppt_context *context) {
+  if (!context->process) context->process = ppt_process_number();
+  if (context->process == ppt_process_number()) return PPT_OK;
+  return ppt_fail(PPT_E_UNSUPPORTED, "the process was forked after its context had launched; make a context here");
+}
+
 void ppt_context_release(ppt_context *context) {
   if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1) return;
-  ppt_pool_destroy(context->pool);
-  ppt_teams_destroy(context->teams);
+  if (!context->process || context->process == ppt_process_number()) { /* a fork leaves the threads behind */
+    ppt_pool_destroy(context->pool);
+    ppt_teams_destroy(context->teams);
+  }
   while (context->free_seats) {
     ppt_seat *seat = context->free_seats;
     context->free_seats = seat->next;

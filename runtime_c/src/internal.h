@@ -136,9 +136,12 @@ struct ppt_context {
   ppt_mutex lock;            /* of what follows */
   struct ppt_pool *pool;     /* these two are made by the first launch that needs them */
   struct ppt_teams *teams;
+  uint64_t process;          /* that their threads are in; 0 before */
   struct ppt_seat *free_seats;
 };
 
+/* With the lock: PPT_E_UNSUPPORTED where the threads of the context are those of another process. */
+ppt_status ppt_context_own_threads(ppt_context *context);
 void ppt_context_retain(ppt_context *context);
 void ppt_context_release(ppt_context *context);
 

@@ -189,11 +189,12 @@ static void run_core(void *user, const ppt_seat *seat, const ppt_services *servi
   run_group(call, seat, services, &group);
 }
 
-/* Runs blocks that several cores work on. */
+/* Runs blocks whose threads wait for each other. */
 static ppt_status run_teams(ppt_context *context, launch_call *call, ppt_blocks blocks) {
   ppt_status status = PPT_OK;
   ppt_mutex_lock(&context->lock);
-  if (!context->teams) status = ppt_teams_create(context, &context->teams);
+  status = ppt_context_own_threads(context);
+  if (!status && !context->teams) status = ppt_teams_create(context, &context->teams);
   ppt_mutex_unlock(&context->lock);
   if (status) return status;
   return ppt_teams_run(context->teams, call->function, call->seat, run_core, call, blocks.begin, blocks.end);
@@ -205,7 +206,8 @@ static ppt_status take_pool(ppt_context *context, uint64_t blocks, launch_call *
   ppt_status status = PPT_OK;
   if (context->threads < 2 || blocks < 2) return PPT_OK;
   ppt_mutex_lock(&context->lock);
-  if (!context->pool) status = ppt_pool_create(context, context->threads - 1, &context->pool);
+  status = ppt_context_own_threads(context);
+  if (!status && !context->pool) status = ppt_pool_create(context, context->threads - 1, &context->pool);
   ppt_mutex_unlock(&context->lock);
   if (status || !ppt_pool_take(context->pool)) return status;
   call->pool = context->pool;
@@ -247,7 +249,7 @@ static ppt_status run(launch_call *call, ppt_blocks blocks) {
   ppt_status status = PPT_OK;
   ppt_context *context = ppt_module_context(call->function->module);
   TRY(take_seat(context, call));
-  if (call->function->threads > 1) {
+  if (call->function->threads > 1 || call->function->code_flags & PPTF_CODE_CONCURRENT) {
     TRY(run_teams(context, call, blocks));
   } else {
     TRY(take_pool(context, blocks.end - blocks.begin, call));
@@ -278,6 +280,9 @@ static ppt_status check_call(const ppt_function *function, const ppt_tensor *arg
                     " are no part of a grid", function->name, blocks.begin, blocks.end, blocks.count);
   if (blocks.count > 1 && !(function->flags & PPTF_KERNEL_USES_GRID))
     return ppt_fail(PPT_E_INVALID_ARGUMENT, "%s does not ask for its block: launch it with a grid of 1",
+                    function->name);
+  if (function->code_flags & PPTF_CODE_CONCURRENT && blocks.end - blocks.begin != blocks.count)
+    return ppt_fail(PPT_E_INVALID_ARGUMENT, "%s: its blocks wait for each other; launch all of them at once",
                     function->name);
   return PPT_OK;
 }

@@ -23,11 +23,17 @@ void ppt_condition_wake_all(ppt_condition *condition);
 ppt_status ppt_thread_start(ppt_thread *thread, void *(*run)(void *), void *user);
 void ppt_thread_join(ppt_thread thread);
 
+/* Lets another thread run on this processor. */
+void ppt_thread_yield(void);
+
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t ppt_clock(void);
 
 /* Processors that this process may use, at least 1. */
 uint32_t ppt_processor_count(void);
+
+/* The number of this process, never 0. */
+uint64_t ppt_process_number(void);
 
 /* An environment variable or NULL. */
 const char *ppt_environment(const char *name);

@@ -171,6 +171,10 @@ ppt_status ppt_thread_start(ppt_thread *thread, void *(*run)(void *), void *user
   return error ? ppt_fail(PPT_E_SYSTEM, "cannot start a thread: %s", strerror(error)) : PPT_OK;
 }
 
+void ppt_thread_yield(void) {
+  sched_yield();
+}
+
 void ppt_thread_join(ppt_thread thread) {
   pthread_join(thread, NULL);
 }
@@ -186,4 +190,8 @@ uint32_t ppt_processor_count(void) {
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return (uint32_t)CPU_COUNT(&allowed);
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (uint32_t)online : 1;
+}
+
+uint64_t ppt_process_number(void) {
+  return (uint64_t)getpid();
 }

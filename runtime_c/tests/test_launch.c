@@ -1,4 +1,7 @@
 /* Launches of kernels written here: bound arguments, grids, and everything that is refused. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "test.h"
 
 /* ---------------------------------------------------------------- the kernels of image.pptf */
@@ -265,6 +268,29 @@ static void shared_by_threads(void) {
   close_fixture(&f);
 }
 
+/* A child has the memory of its parent, not its threads. */
+static void after_a_fork(void) {
+  for (int launched = 0; launched < 2; launched++) {
+    fixture f = open_fixture(2);
+    int32_t counts[8] = {0};
+    int64_t extent = 8;
+    const ppt_tensor args[] = {ppt_array(counts, PPT_I32, 1, &extent)};
+    if (launched) CHECK(ppt_launch(f.count, args, 1, 8, NULL) == PPT_OK);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      if (launched) CHECK_FAILS(ppt_launch(f.count, args, 1, 8, NULL), PPT_E_UNSUPPORTED, "make a context here");
+      else CHECK(ppt_launch(f.count, args, 1, 8, NULL) == PPT_OK && counts[7] == 1);
+      close_fixture(&f); /* leaves the threads that are not here alone */
+      _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(ppt_launch(f.count, args, 1, 8, NULL) == PPT_OK && counts[7] == 1 + launched);
+    close_fixture(&f);
+  }
+}
+
 int main(void) {
   RUN(reflection);
   RUN(one_thread);
@@ -274,5 +300,6 @@ int main(void) {
   RUN(wrong_arguments);
   RUN(overlaps);
   RUN(shared_by_threads);
+  RUN(after_a_fork);
   return 0;
 }

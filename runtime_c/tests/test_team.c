@@ -80,8 +80,51 @@ static void a_stuck_block_ends(void) {
   for (uint32_t threads = 1; threads <= 8; threads += 3) run_on(threads, 20, true);
 }
 
+/* ---------------------------------------------------------------- meetings */
+
+typedef struct crowd {
+  atomic_uint steps[8];
+  bool early; /* one block goes before the last meeting */
+} crowd;
+
+/* After a meeting every block has done its step. */
+static void run_step(void *user, const ppt_seat *seat, const ppt_services *services, uint32_t core, uint64_t block) {
+  crowd *c = user;
+  (void)seat;
+  for (uint32_t step = 0; step < 8; step++) {
+    if (c->early && step == 7 && block == 3) return;
+    atomic_fetch_add(&c->steps[step], 1);
+    services->meet(services, core == 1 ? PPT_MEET_VECTOR : PPT_MEET_ALL, 0);
+    services->pause(services);
+    CHECK(c->early || atomic_load(&c->steps[step]) == 24);
+  }
+}
+
+static void all_blocks_meet(void) {
+  const ppt_function function = {.name = "crowd", .threads = 1, .code_flags = PPTF_CODE_CONCURRENT};
+  ppt_context_options options = PPT_CONTEXT_OPTIONS_INIT;
+  ppt_context *context;
+  ppt_teams *teams;
+  ppt_seat seat = {0};
+  options.flags = PPT_CONTEXT_IGNORE_ENVIRONMENT;
+  options.threads = 2;
+  CHECK(ppt_context_create(&options, &context) == PPT_OK);
+  CHECK(ppt_teams_create(context, &teams) == PPT_OK);
+  for (int i = 0; i < 6; i++) {
+    crowd c = {.early = i % 3 == 1};
+    ppt_status status = ppt_teams_run(teams, &function, &seat, run_step, &c, 0, 24);
+    CHECK(status == (c.early ? PPT_E_FAULT : PPT_OK));
+  }
+  crowd c = {.early = false};
+  CHECK_FAILS(ppt_teams_run(teams, &function, &seat, run_step, &c, 0, 5000), PPT_E_UNSUPPORTED, "at once");
+  ppt_release(context, seat.scratch, seat.size);
+  ppt_teams_destroy(teams);
+  ppt_context_destroy(context);
+}
+
 int main(void) {
   RUN(all_arrives);
   RUN(a_stuck_block_ends);
+  RUN(all_blocks_meet);
   return 0;
 }

@@ -133,9 +133,6 @@ REFUSED: dict[str, tuple[Callable[[], Kernel], str]] = {
         "P0204",
     ),
     "value of another element": (lambda: raw("pto.store_scalar %v, %x[%n] : !pto.ptr<f32>, i32", v="i32", x="*f32", n="index"), "P0204"),
-    "atomic store": (
-        lambda: raw_store("{atomicType = #pto<atomic_type atomic_add>}"), "P0106",
-    ),
     "unknown stage": (
         lambda: raw("pto.record_event[#pto.pipe_event_type<TLUNCH>, #pto.pipe_event_type<TVEC>, <EVENT_ID0>]"), "P0207",
     ),
@@ -146,13 +143,6 @@ def dynamic(source: str, target: str) -> Kernel:
     k = Kernel(n="index")
     type = f"!pto.tile_buf<vec, {source}>"
     k.op("pto.tneg", [k.value(f"pto.alloc_tile valid_row = %n : {type}", type)], k.tile(target))
-    return k
-
-
-def raw_store(attributes: str) -> Kernel:
-    k = Kernel(x="*f32")
-    part, t = k.view("%x", [4, 8]), k.tile("4x8xf32")
-    k.line(f"pto.tstore ins({t} : {k.types[t]}) outs({part} : {k.types[part]}) {attributes}")
     return k
 
 

@@ -1,37 +1,13 @@
-"""What waits for other cores, and local arrays: what is refused, and what stays on one thread."""
+"""Local arrays and synchronization: what is refused, and what stays on one thread."""
 
 from __future__ import annotations
 
 import pytest
 
-from pptc.diag import CompileError, Sink, Source
-from pptc.ir.interp import run_kernel
+from pptc.diag import Sink, Source
 from pptc.ir.verify import verify
 from pptc.parser import parse
 from tests.passes.harness import transformed
-from tests.passes.lowering import lowered, parsed
-
-GRID = """
-module {
-  func.func @k(%y: !pto.ptr<i64>) {
-    %zero = arith.constant 0 : index
-    %block = pto.get_block_idx
-    pto.store_scalar %block, %y[%zero] : !pto.ptr<i64>, i64
-    pto.syncall() mode = #pto.sync_all_mode<hard>, core_type = #pto.sync_core_type<mix>
-    return
-  }
-}
-"""
-
-
-def test_blocks_of_a_grid_cannot_wait_for_each_other() -> None:
-    """They run one after another: a wait would never end, so it is refused by name."""
-    with pytest.raises(CompileError, match="cannot wait for each other"):
-        lowered(GRID, "avx2", "canonicalize,lower-tiles")
-    import numpy as np
-
-    with pytest.raises(CompileError, match="cannot wait for each other"):
-        run_kernel(parsed(GRID), "k", {"y": np.zeros(1, np.int64)}, 2)
 
 
 def _faults(body: str) -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 
 import pptc
 from pptc.emit.section import KernelCode, Section
+from pptc.emit.worker import run_jobs, value_of
 from pptc.ir.machine import Machine
 from pptc.ir.signature import Argument, KernelSignature
 from pptc.ir.types import BF16, F32, I1, I32, INDEX, SCALARS, UI8
@@ -82,6 +83,22 @@ def test_blocks_run_on_threads(folder: Path) -> None:
     out[:] = 0
     blocks.launch_blocks(5, 7, 10, out=out)
     assert np.array_equal(np.flatnonzero(out), [5, 6]) and out[5] == 20
+
+
+def test_a_child_leaves_the_threads_of_its_parent_alone(folder: Path) -> None:
+    """What the compiler's children find dropped, they must not wait for: the threads of a context stay behind."""
+    loaded = [pptc.load(folder / "kernels.so", Context(threads=3))]
+    loaded[0]["blocks"](np.zeros(1000, np.float32), grid=1000)
+
+    def drops() -> bool:
+        with pytest.raises(PptError, match="make a context here"):
+            loaded[0]["blocks"](np.zeros(1000, np.float32), grid=1000)
+        loaded.clear()
+        gc.collect()
+        return gc.isenabled()
+
+    assert value_of(run_jobs([drops])[0]) is False
+    loaded[0]["blocks"](np.zeros(1000, np.float32), grid=1000)
 
 
 @pytest.mark.parametrize("writer", [shared_object, fat_file])

@@ -135,7 +135,7 @@ MOVES = (
         format=dps(("src",)),
         rules=(
             in_spaces, _moved_elements, transfer_extents,
-            not_yet("atomicType", "atomic_none"), not_yet("reluPreMode", "no_relu"),
+            not_yet("reluPreMode", "no_relu"),
         ),
     ),
     OpDef(

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pptc.ir.core import Op
-from pptc.ir.loop_rules import INDEX_VALUE, MEMORY, SCALAR, element_like, same_element, type_like
+from pptc.ir.loop_rules import (
+    BOOLEAN,
+    INDEX_VALUE,
+    MEMORY,
+    SCALAR,
+    element_like,
+    flags_like,
+    same_element,
+    type_like,
+)
 from pptc.ir.opdef import OpDef, Operand, Problem, Result, table
 from pptc.ir.types import MemRefType
 
@@ -36,6 +45,46 @@ ROWS = table(
         ),
         format="$value `,` $memref `[` $index `]` attr-dict `:` type($memref)",
         rules=(same_element("memref", "value"),),
+    ),
+    OpDef(
+        name="memref.atomic_load",
+        doc="Reads element `index` in one step; what its writer wrote before is seen behind it.",
+        operands=(Operand("memref", MEMORY, access="read"), Operand("index", INDEX_VALUE)),
+        results=(Result("result", SCALAR),),
+        format="$memref `[` $index `]` attr-dict `:` type($memref)",
+        rules=(same_element("memref", "result"),),
+        infer=element_like("memref"),
+    ),
+    OpDef(
+        name="memref.atomic_exchange",
+        doc="Writes element `index` in one step where its bits are those of `expected`; gives whether they were.",
+        operands=(
+            Operand("expected", SCALAR),
+            Operand("value", SCALAR),
+            Operand("memref", MEMORY, access="update"),
+            Operand("index", INDEX_VALUE),
+        ),
+        results=(Result("result", BOOLEAN),),
+        format="$expected `,` $value `,` $memref `[` $index `]` attr-dict `:` type($memref)",
+        rules=(same_element("memref", "expected"), same_element("memref", "value")),
+        infer=flags_like("expected"),
+    ),
+    *(
+        OpDef(
+            name=f"memref.atomic_{word}",
+            doc=doc,
+            operands=(
+                Operand("value", SCALAR),
+                Operand("memref", MEMORY, access="update"),
+                Operand("index", INDEX_VALUE),
+            ),
+            format="$value `,` $memref `[` $index `]` attr-dict `:` type($memref)",
+            rules=(same_element("memref", "value"),),
+        )
+        for word, doc in (
+            ("store", "Writes element `index` in one step, behind all that was written before."),
+            ("add", "Adds to element `index` in one step, behind all that was written before."),
+        )
     ),
     OpDef(
         name="memref.view",

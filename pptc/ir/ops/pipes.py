@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from pptc.ir.core import Op
 from pptc.ir.kinds import INDEX_VALUE, LONG, PTR, VIEW, only, plain
-from pptc.ir.opdef import Access, Attribute, Kind, OpDef, Operand, Problem, Result, table
-from pptc.ir.pairs import CUBE, VECTOR, WAITS
+from pptc.ir.opdef import SIGNALS, WAITS, Access, Attribute, Kind, OpDef, Operand, Problem, Result, table
+from pptc.ir.pairs import CUBE, VECTOR
 from pptc.ir.types import I32, MemRefType, PtrType, TileType, ViewType
 
 _WORD = only("an i32", I32)
@@ -30,7 +30,7 @@ _SPLIT = Attribute(
 
 
 def _side(core: str) -> frozenset[str]:
-    return frozenset({f"pipe:{core}", WAITS})
+    return frozenset({f"pipe:{core}", WAITS, SIGNALS})
 
 
 def _known_split(op: Op) -> Iterator[Problem]:
@@ -223,7 +223,7 @@ def _slot(name: str, doc: str, access: Access | None) -> OpDef:
             ),
         ),
         format="attr-dict `->` type($result)" if waits else "$slot attr-dict `:` type($slot)",
-        traits=frozenset({WAITS}),
+        traits=frozenset({WAITS if waits else SIGNALS}),
     )
 
 

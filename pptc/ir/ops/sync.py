@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pptc.ir.core import Op
 from pptc.ir.kinds import only
-from pptc.ir.opdef import Attribute, Kind, OpDef, Operand, Problem, table
+from pptc.ir.opdef import SIGNALS, WAITS, Attribute, Kind, OpDef, Operand, Problem, table
 from pptc.ir.types import I32, PartType, PtrType, ViewType
 
 _MEMORY = Kind(
@@ -46,7 +46,26 @@ ROWS = table(
         format="`` `(` (list($gm_workspace, $used_cores)^ `:` type($gm_workspace, $used_cores))? `)` `mode` `=` $mode "
         "`,` `core_type` `=` $core_type attr-dict",
         rules=(_workspace,),
+        traits=frozenset({WAITS, SIGNALS}),
         since="0.57",
+    ),
+    OpDef(
+        name="tile.meet",
+        doc="pto.syncall, of `count` cores of the kind that core_type says, or with 0 of all of them.",
+        operands=(Operand("count", only("an i32", I32)),),
+        attributes=(
+            Attribute(
+                "core_type", "enum", "sync_core_type", values=("aiv_only", "aic_only", "mix"), required=True
+            ),
+        ),
+        format="$count attr-dict",
+        traits=frozenset({WAITS, SIGNALS}),
+    ),
+    OpDef(
+        name="tile.pause",
+        doc="Lets others run while this core waits for what one of them does.",
+        format="attr-dict",
+        traits=frozenset({WAITS}),
     ),
     OpDef(
         name="pto.cmo.cacheinvalid",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from pptc.ir.core import Op, Value
-from pptc.ir.spmd import GRID_OPS, spmd_role
 from pptc.ir.types import LocalArrayType
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
@@ -46,22 +45,10 @@ def _set(frame: Frame, op: Op) -> None:
     frame.code.create("memref.store", (frame.value(op.operand("value")), *_place(frame, op)))
 
 
-def _sync_all(frame: Frame, op: Op) -> None:
-    """A kernel that runs as one block waits for nobody."""
-    function = next(around for around in op.ancestors() if around.name == "func.func")
-    asked = (
-        any(inner.name in GRID_OPS for inner in function.walk())
-        and "tile.divisible" not in function.attributes
-    )
-    if asked or any(spmd_role(function, number) for number in range(len(function.body.args))):
-        raise frame.unsupported("the blocks of a grid run one after another and cannot wait for each other")
-
-
 LOCAL_OPS: Mapping[str, Callable[[Frame, Op], None]] = MappingProxyType(
     {
         "pto.declare_local_array": _declare,
         "pto.local_array_get": _get,
         "pto.local_array_set": _set,
-        "pto.syncall": _sync_all,
     }
 )

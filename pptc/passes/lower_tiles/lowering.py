@@ -52,6 +52,7 @@ from pptc.passes.lower_tiles.masks import lower_mask
 from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
+from pptc.passes.lower_tiles.signals import SIGNAL_OPS
 from pptc.passes.lower_tiles.single_elements import SINGLE_ELEMENTS
 from pptc.passes.lower_tiles.slots import SLOT_OPS
 from pptc.passes.lower_tiles.sorts import lower_merge, lower_sort
@@ -97,7 +98,7 @@ _WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
 )
 """Ops that are lowered on their own, by what they mean."""
 
-_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS, **SLOT_OPS})
+_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS, **SLOT_OPS, **SIGNAL_OPS})
 
 
 @dataclass(frozen=True)
