@@ -85,7 +85,7 @@ def root_tile(value: Value) -> Value:
 
 _OUTSIDE = (PtrType, ViewType, PartType, MemRefType)
 
-VIEW_MAKERS = ("pto.partition_view", "pto.make_tensor_view", "pto.addptr")
+VIEW_MAKERS = ("pto.partition_view", "pto.make_tensor_view", "pto.addptr", "pto.castptr")
 
 
 def root_pointer(value: Value) -> Value:

@@ -13,11 +13,17 @@ from pptc.ir.interp_frame import Frame, Handler, Results
 from pptc.ir.kinds import attribute, plain
 from pptc.ir.lazy import np
 from pptc.ir.storage import Arena, MemoryFault, Pointer, Tile, View
-from pptc.ir.types import ScalarType, TileType
+from pptc.ir.types import ScalarType, TileType, element_type
 
 
 def _many(frame: Frame, op: Op, name: str) -> tuple[int, ...]:
     return tuple(frame.get(op.group(name)))
+
+
+def _cast_pointer(frame: Frame, op: Op) -> Results:
+    elem = element_type(op.result.type)
+    assert elem is not None
+    return (frame.one(op, "input").cast(elem),)
 
 
 def _add_pointer(frame: Frame, op: Op) -> Results:
@@ -187,6 +193,7 @@ def _print(frame: Frame, op: Op) -> Results:
 MEMORY_HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "pto.addptr": _add_pointer,
+        "pto.castptr": _cast_pointer,
         "pto.make_tensor_view": _make_view,
         "pto.partition_view": _partition,
         "pto.get_tensor_view_dim": _of_dimension("dims"),

@@ -10,7 +10,7 @@ from pptc.ir import numeric
 from pptc.ir.core import Op
 from pptc.ir.interp_frame import Frame, Handler, Results
 from pptc.ir.lazy import np
-from pptc.ir.opdef import ArgReduce, Concatenate, Pad, Partial, Transpose
+from pptc.ir.opdef import ArgPartial, ArgReduce, Concatenate, Pad, Partial, Transpose
 from pptc.ir.storage import Tile
 
 Array = Any
@@ -93,6 +93,27 @@ def _partial(frame: Frame, op: Op) -> Results:
     return None
 
 
+def _arg_partial(frame: Frame, op: Op) -> Results:
+    meaning = op.definition.meaning
+    assert isinstance(meaning, ArgPartial)
+    first, second, one, two = (frame.one(op, name) for name in ("src0", "src1", "src0_idx", "src1_idx"))
+    rows, columns = min(first.v_row, second.v_row), min(first.v_col, second.v_col)
+    x, y = (numeric.widen(tile.read(rows, columns), tile.type.elem) for tile in (first, second))
+    better = x > y if meaning.largest else x < y
+    better = better | (np.isnan(x) & ~np.isnan(y)) if first.type.elem.is_float else better
+    made = []
+    for here, there, name in ((first, second, "dst"), (one, two, "dst_idx")):
+        target: Tile = frame.one(op, name)
+        values = np.zeros((target.v_row, target.v_col), numeric.dtype_of(target.type.elem))
+        for tile in (here, there):
+            values[: tile.v_row, : tile.v_col] = tile.read(tile.v_row, tile.v_col)
+        values[:rows, :columns] = np.where(better, here.read(rows, columns), there.read(rows, columns))
+        made.append((target, values))
+    for target, values in made:
+        settle(frame, op, target, values)
+    return None
+
+
 def _argument(frame: Frame, op: Op) -> Results:
     meaning = op.definition.meaning
     assert isinstance(meaning, ArgReduce)
@@ -115,6 +136,7 @@ REARRANGEMENTS: Mapping[type, Handler] = MappingProxyType(
         Concatenate: _concatenate,
         Pad: _pad,
         Partial: _partial,
+        ArgPartial: _arg_partial,
         ArgReduce: _argument,
     }
 )

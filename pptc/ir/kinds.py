@@ -73,6 +73,10 @@ ANY = Kind("any value", lambda type: True)
 TILE = TileKind("a tile", _is(TileType))
 VEC = tile("vec")
 PTR = Kind("a pointer", _is(PtrType))
+PTR_OR_INT = Kind(
+    "a pointer or an integer",
+    lambda type: isinstance(type, PtrType) or (isinstance(type, ScalarType) and type.is_integer),
+)
 VIEW = Kind("a tensor view", _is(ViewType))
 PART = Kind("a partition of a view", _is(PartType))
 VIEW_OR_PART = Kind("a tensor view or a partition", _is(ViewType, PartType))
@@ -156,10 +160,10 @@ def keywords(op: Op, meaning: Map | Generate) -> dict[str, Any]:
 
 
 def sources(op: Op, meaning: Map) -> Iterator[tuple[Value, Spread]]:
-    """The source values of a Map in the recipe's order; an operand of scalar type is spread as a scalar."""
+    """The source values of a Map in the recipe's order, absent ones left out; a scalar is spread as one."""
     for name, spread in meaning.sources.items():
-        value = op.operand(name)
-        yield value, Spread.SCALAR if isinstance(value.type, ScalarType) else spread
+        for value in op.group(name):
+            yield value, Spread.SCALAR if isinstance(value.type, ScalarType) else spread
 
 
 # ---------------------------------------------------------------- type rules

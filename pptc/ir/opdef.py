@@ -232,6 +232,13 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class ArgPartial:
+    """Like Partial with the larger (or smaller) one, and dst_idx = its number from src0_idx or src1_idx."""
+
+    largest: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Pick:
     """dst = elements of src: those that `numbers` say, in elements or bytes, or those at the ones of maskPattern."""
 
@@ -283,6 +290,7 @@ Meaning = (
     | Select
     | ArgReduce
     | Partial
+    | ArgPartial
     | Pick
     | MemoryGather
     | MemoryScatter

@@ -39,6 +39,15 @@ class Pointer:
         """The pointer `count` elements further."""
         return Pointer(self.array, self.offset + count, self.elem)
 
+    def cast(self, elem: ScalarType) -> Pointer:
+        """The same address as a pointer to elements of another type, as far as whole ones fit."""
+        content = self.array.view(np.uint8)
+        first = self.offset * self.elem.bytes
+        before = first // elem.bytes
+        content = content[first - before * elem.bytes :]
+        content = content[: len(content) // elem.bytes * elem.bytes]
+        return Pointer(content.view(dtype_of(elem)), before, elem)
+
     def load(self, index: int) -> Any:
         """Element `index`."""
         return self.array[self._checked(index)]

@@ -8,7 +8,6 @@ from typing import Literal
 
 from pptc.ir.analysis import handle_source, root_tile, uses, uses_of
 from pptc.ir.core import Op, Value
-from pptc.ir.kinds import sources
 from pptc.ir.opdef import Map, RowReduce, Spread
 from pptc.ir.types import TileType
 from pptc.passes.handles import Extent, equal, extents_of, tile_type
@@ -105,8 +104,8 @@ class _Run:
             return None
         spreads = {
             name: spread
-            for name, (_, spread) in zip(meaning.sources, sources(op, meaning), strict=True)
-            if spread is not Spread.SCALAR
+            for name, spread in meaning.sources.items()
+            if any(isinstance(value.type, TileType) for value in op.group(name))
         }
         target = op.operand(meaning.destination)
         full = [op.operand(name) for name, spread in spreads.items() if spread is Spread.FULL]

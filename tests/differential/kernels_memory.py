@@ -300,8 +300,33 @@ def extracted(k: Writer) -> Runs:
     )
 
 
+@kernel(x="*f32", y="*i32", z="*bf16")
+def memory_of_another_type(k: Writer) -> Runs:
+    """The halves of floats, from the third on; and words that are written as bytes between two reads."""
+    halves, words = "!pto.ptr<i16>", "!pto.ptr<i8>"
+    moved = k.value(f"pto.addptr %x, {k.number(3)} : !pto.ptr<f32> -> !pto.ptr<f32>", "!pto.ptr<f32>")
+    k.value(f"pto.castptr {moved} : !pto.ptr<f32> -> {halves}", halves, "%halves")
+    x = k.load(k.part(k.view("halves", 8, 16), (0, 0), (8, 16)), k.tile("8x16xi16"))
+    k.value(f"pto.castptr %z : !pto.ptr<bf16> -> {halves}", halves, "%bits")
+    k.store(x, k.whole("bits", 8, 16))
+    before = k.load(k.whole("y", 1, 16), k.tile("1x16xi32"))
+    k.value(f"pto.castptr %y : !pto.ptr<i32> -> {words}", words, "%bytes")
+    k.line(f"pto.store_scalar {k.number(77, 'i8')}, %bytes[{k.number(6)}] : {words}, i8")
+    after = k.load(k.whole("y", 1, 16), k.tile("1x16xi32"))
+    k.op("txor", [before, after, k.tile("1x16xi32")], before)
+    k.store(before, k.part(k.view("y", 2, 16), (1, 0), (1, 16)))
+
+    def want(x: Array, y: Array, z: Array) -> dict[str, Array]:
+        old = y[:16].copy()
+        y.view(np.int8)[6] = 77
+        y[16:] = old ^ y[:16]
+        return {"y": y, "z": x.view(np.int16)[6 : 6 + 128].view(z.dtype).reshape(8, 16)}
+
+    return Runs({"x": (80,), "y": (32,), "z": (8, 16)}, want)
+
+
 CASES = (
-    column_read_as_row, row_read_as_column, bits_of_floats, floats_made_of_bits, halves_of_floats,
+    memory_of_another_type, column_read_as_row, row_read_as_column, bits_of_floats, floats_made_of_bits, halves_of_floats,
     written_as_another_shape, windows, moving_window, overlapping_windows, windows_of_a_loop, shrinking_region,
     single_elements, an_element_of_what_was_loaded, one_address_many_tiles, overlapping_addresses, two_pitches_from_one_byte,
     run_time_address, extracted,

@@ -91,4 +91,58 @@ def part_in_place(k: Writer) -> Runs:
     return Runs({"a": (8, 24), "b": (8, 24), "y": (8, 24)}, want, [{"r": r} for r in (0, 3, 8)])
 
 
-CASES = (*map(_arguments, ("f32", "f16", "i32", "i16")), *PARTS, part_in_place)
+def _numbered(kind: str, elem: str, index: str, first: tuple[int, int], second: tuple[int, int]) -> Case:
+    """Values with their numbers: NaN, ties, and in the last case both results in place."""
+
+    def write(k: Writer) -> Runs:
+        whole = (max(first[0], second[0]), max(first[1], second[1]))
+        pairs = [
+            (name, shape, f"8x64x{e}")
+            for e, names in ((elem, "ab"), (index, "ij"))
+            for name, shape in zip(names, (first, second), strict=True)
+        ]
+        a, b, i, j = (k.load(k.whole(name, *shape), k.tile(type, shape)) for name, shape, type in pairs)
+        outs = (b, j) if kind == "max" else (k.tile(f"8x64x{elem}", whole), k.tile(f"8x64x{index}", whole))
+        ins = ", ".join((a, b, i, j))
+        types = ", ".join(k.types[name] for name in (a, b, i, j))
+        k.line(
+            f"pto.tpartarg{kind} ins({ins} : {types}) outs({', '.join(outs)} : {k.types[outs[0]]}, {k.types[outs[1]]})"
+        )
+        k.store(outs[0], k.whole("y", *whole))
+        k.store(outs[1], k.whole("z", *whole))
+
+        def want(a: Array, b: Array, i: Array, j: Array, y: Array, z: Array) -> dict[str, Array]:
+            y, z = y.copy(), z.copy()
+            for value, number in ((a, i), (b, j)):
+                y[: value.shape[0], : value.shape[1]], z[: value.shape[0], : value.shape[1]] = value, number
+            rows, columns = min(first[0], second[0]), min(first[1], second[1])
+            for r in range(rows):
+                for c in range(columns):
+                    x, other = float(a[r, c]), float(b[r, c])
+                    better = x > other if kind == "max" else x < other
+                    won = better or (x != x and other == other)
+                    y[r, c], z[r, c] = (a[r, c], i[r, c]) if won else (b[r, c], j[r, c])
+            return {"y": y, "z": z}
+
+        return Runs(
+            {"a": first, "b": second, "i": first, "j": second, "y": whole, "z": whole},
+            want,
+            special="f" in elem,
+        )
+
+    write.__name__ = f"numbered_{kind}_{elem}_{index}"
+    return kernel(a=f"*{elem}", b=f"*{elem}", i=f"*{index}", j=f"*{index}", y=f"*{elem}", z=f"*{index}")(
+        write
+    )
+
+
+NUMBERED = tuple(
+    _numbered(kind, elem, index, *regions)
+    for kind, elem, index, regions in (
+        ("max", "f32", "i32", ((5, 50), (8, 64))), ("min", "f16", "ui32", ((8, 33), (3, 33))),
+        ("min", "i16", "i32", ((7, 64), (7, 64))), ("max", "bf16", "ui32", ((1, 5), (8, 64))),
+        ("min", "i8", "i32", ((8, 64), (2, 33))),
+    )
+)  # fmt: skip
+
+CASES = (*map(_arguments, ("f32", "f16", "i32", "i16")), *PARTS, part_in_place, *NUMBERED)

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from pptc.ir.opdef import ColumnReduce, Contract, Map, OpDef, RowReduce, Spread
-from pptc.ir.ops import OPS
+from pptc.ir.ops import OPS, quantize
 from pptc.ir.types import BF16, F16, F32, I8, I16, I32, I64, UI8, UI16, UI32, UI64, ScalarType
 from tests.ir.numpy_scalars import NumpyScalars, dtype
 
 ALL = (F16, BF16, F32, I8, I16, I32, I64, UI8, UI16, UI32, UI64)
-MAPS = [row for row in OPS.values() if isinstance(row.meaning, Map) and row.name != "pto.tcvt"]
+CONVERSIONS = ("pto.tcvt", *quantize.ROWS)
+"""Rows between two element types, which have tests of their own."""
+MAPS = [row for row in OPS.values() if isinstance(row.meaning, Map) and row.name not in CONVERSIONS]
 REDUCTIONS = [row for row in OPS.values() if isinstance(row.meaning, RowReduce | ColumnReduce)]
 B = NumpyScalars()
 

@@ -12,6 +12,7 @@ from pptc.ir.kinds import (
     LONG,
     PART,
     PTR,
+    PTR_OR_INT,
     TILE,
     VIEW,
     VIEW_OR_PART,
@@ -29,7 +30,7 @@ from pptc.ir.opdef import (
     Result,
     table,
 )
-from pptc.ir.types import INDEX, PartType, TileType, Type, ViewType, element_type
+from pptc.ir.types import INDEX, PartType, PtrType, TileType, Type, ViewType, element_type
 
 INDICES = "one index per dimension"
 
@@ -83,6 +84,17 @@ def _same_pointee(op: Op) -> Iterator[Problem]:
         yield Problem("P0204", f"{name} has elements of {here.name}, the result of {there.name}", name)
 
 
+def _between_pointers(op: Op) -> Iterator[Problem]:
+    """Both are pointers into one space: an integer names no memory on machines whose programs do not own it all."""
+    here, there = op.operand("input").type, op.result.type
+    if not (isinstance(here, PtrType) and isinstance(there, PtrType)):
+        yield Problem(
+            "P0106", "castptr between an integer and a pointer is not supported", "input", "use pto.addptr"
+        )
+    elif here.space != there.space:
+        yield Problem("P0209", f"input is in {here.space}, the result in {there.space}", "input")
+
+
 def _part_rank(op: Op) -> Iterator[Problem]:
     yield from _rank(op, op.result.type, "offsets", "sizes")
     whole, part = op.operand("source").type, op.result.type
@@ -109,6 +121,17 @@ VIEWS = (
         pure=True,
         rules=(_same_pointee,),
         infer=_like("ptr"),
+        meaning=Handle(),
+    ),
+    OpDef(
+        name="pto.castptr",
+        doc="The same address as a pointer to elements of another type.",
+        operands=(Operand("input", PTR_OR_INT),),
+        results=(Result("result", PTR_OR_INT),),
+        format="$input attr-dict `:` type($input) `->` type($result)",
+        since="0.57",
+        pure=True,
+        rules=(_between_pointers,),
         meaning=Handle(),
     ),
     OpDef(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pptc.ir.core import Op
 from pptc.ir.loop_rules import (
     BOOLEAN,
     INDEX_VALUE,
@@ -15,15 +12,7 @@ from pptc.ir.loop_rules import (
     same_element,
     type_like,
 )
-from pptc.ir.opdef import OpDef, Operand, Problem, Result, table
-from pptc.ir.types import MemRefType
-
-
-def _bytes_rule(op: Op) -> Iterator[Problem]:
-    source = op.operand("source").type
-    if isinstance(source, MemRefType) and source.elem.bits != 8:
-        yield Problem("P0204", "a view is taken of a memref of bytes", "source")
-
+from pptc.ir.opdef import OpDef, Operand, Result, table
 
 ROWS = table(
     OpDef(
@@ -88,12 +77,11 @@ ROWS = table(
     ),
     OpDef(
         name="memref.view",
-        doc="Bytes from `byte_offset` on, read as elements of another type.",
+        doc="The memory from byte `byte_offset` on as elements of another type.",
         operands=(Operand("source", MEMORY), Operand("byte_offset", INDEX_VALUE)),
         results=(Result("result", MEMORY),),
         format="$source `[` $byte_offset `]` attr-dict `:` type($source) `to` type($result)",
         pure=True,
-        rules=(_bytes_rule,),
     ),
     OpDef(
         name="memref.offset",

@@ -19,7 +19,7 @@ from pptc.ir.kinds import (
     typed_tiles,
     unboxed,
 )
-from pptc.ir.opdef import ArgReduce, OpDef, Partial, Problem, Rule, dps, table
+from pptc.ir.opdef import ArgPartial, ArgReduce, OpDef, Partial, Problem, Rule, dps, table
 from pptc.ir.types import I8, I16, I32, UI32
 
 _VALUES = (I16, I32, *FLOATS)
@@ -59,7 +59,43 @@ _PARTS = (
     ("min", "the smaller one (a NaN wins)", lambda b, x, y: b.min(x, y), numeric.minimum),
 )
 
+_PAIR = ("src0", "src1", "dst")
+_INDEX = ("src0_idx", "src1_idx", "dst_idx")
+
+
+def _elements(op: Op) -> Iterator[Problem]:
+    """Values are of the row's elements, numbers i32 or ui32."""
+    for name, type in typed_tiles(op):
+        allowed = (I32, UI32) if name in _INDEX else op.definition.dtypes
+        if type.elem not in allowed:
+            listed = ", ".join(elem.name for elem in allowed)
+            yield Problem("P0216", f"{name} has elements of {type.elem.name}", name, f"it takes {listed}")
+
+
+def _arg_part(kind: str) -> OpDef:
+    more = "larger" if kind == "max" else "smaller"
+    return OpDef(
+        name=f"pto.tpartarg{kind}",
+        doc=f"dst and dst_idx = the {more} value and its number (of equal ones the second; a NaN wins) where both "
+        "sources are valid, and the pair that is valid elsewhere.",
+        operands=(*map(source, ("src0", "src1", "src0_idx", "src1_idx")), target(), target("dst_idx")),
+        format=dps(("src0", "src1", "src0_idx", "src1_idx"), ("dst", "dst_idx")),
+        dtypes=(I8, *_VALUES),
+        rules=(
+            in_spaces,
+            unboxed(),
+            _elements,
+            same_elements(*_PAIR),
+            same_elements(*_INDEX),
+            *(same_valid(*pair) for pair in zip(_PAIR, _INDEX, strict=True)),
+        ),
+        since="0.57",
+        meaning=ArgPartial(kind == "max"),
+    )
+
+
 ROWS = table(
+    (_arg_part(kind) for kind in ("max", "min")),
     (_arg("row", kind, _ROW) for kind in ("max", "min")),
     (_arg("col", kind, _COLUMN) for kind in ("max", "min")),
     (

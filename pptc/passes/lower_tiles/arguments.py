@@ -31,9 +31,9 @@ def lower_argument(frame: Frame, op: Op) -> None:
             lanes = Lanes(code, 1)
             x = lanes.load(*there.line(code, row).at(code, column), source.elem)
             here = code.value("arith.index_cast", (code.index(at),), I32)
-            wins = _wins(lanes, x, Lane(carried[0], start.type), meaning.largest)
+            better = wins(lanes, x, Lane(carried[0], start.type), meaning.largest).value
             return [
-                code.value("arith.select", (wins, new, old), new.type)
+                code.value("arith.select", (better, new, old), new.type)
                 for new, old in zip((x.value, here), carried, strict=True)
             ]
 
@@ -52,11 +52,10 @@ def _worst(elem: ScalarType, largest: bool) -> float | int:
     return numeric.integer_range(elem)[0 if largest else 1]
 
 
-def _wins(lanes: Lanes, x: Lane, best: Lane, largest: bool) -> Value:
+def wins(lanes: Lanes, x: Lane, best: Lane, largest: bool) -> Lane:
     """Whether x comes before the best one so far: it is better, or the first NaN."""
-    better = lanes.compare("gt" if largest else "lt", x, best).value
+    better = lanes.compare("gt" if largest else "lt", x, best)
     if not x.type.is_float:
         return better
-    code, yes = lanes.code, lanes.compare("eq", best, best).value
-    nan = code.value("arith.andi", (lanes.unordered(x, x).value, yes), yes.type)
-    return code.value("arith.ori", (better, nan), yes.type)
+    nan = lanes.bit_and(lanes.unordered(x, x), lanes.compare("eq", best, best))
+    return lanes.bit_or(better, nan)

@@ -10,11 +10,11 @@ from pptc.ir.analysis import uses_of
 from pptc.ir.core import Op, Value
 from pptc.ir.opdef import Handle
 from pptc.ir.ops.handles import view_layout
-from pptc.ir.types import INDEX, TileType
+from pptc.ir.types import INDEX, TileType, element_type
 from pptc.passes.homes import OFFSET, ROW, STRIP, home_of, integer, is_private
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
-from pptc.passes.lower_tiles.places import Place, Strided, moved
+from pptc.passes.lower_tiles.places import Place, Strided, memref, moved
 from pptc.passes.lower_tiles.tiles import Tile, View, buffer_place
 
 Extents = Callable[[], tuple[Index, Index]]
@@ -26,6 +26,13 @@ Extents = Callable[[], tuple[Index, Index]]
 def _add_pointer(frame: Frame, op: Op) -> None:
     memory = frame.value(op.operand("ptr"))
     frame.define(op.result, moved(frame.code, memory, frame.index(op.operand("offset"))))
+
+
+def _cast_pointer(frame: Frame, op: Op) -> None:
+    elem = element_type(op.result.type)
+    assert elem is not None
+    memory = frame.value(op.operand("input"))
+    frame.define(op.result, frame.code.value("memref.view", (memory, frame.code.index(0)), memref(elem)))
 
 
 def _indices(frame: Frame, op: Op, name: str) -> tuple[Index, ...]:
@@ -208,6 +215,7 @@ def _get_valid(frame: Frame, op: Op) -> None:
 _HANDLES: Mapping[str, Callable[[Frame, Op], None]] = MappingProxyType(
     {
         "pto.addptr": _add_pointer,
+        "pto.castptr": _cast_pointer,
         "pto.make_tensor_view": _make_view,
         "pto.partition_view": _partition,
         "pto.get_tensor_view_dim": _of_dimension,

@@ -14,6 +14,7 @@ from typing import ClassVar
 from pptc.ir.attrs import IntAttr
 from pptc.ir.core import Block, Op, Region, functions, symbol_name
 from pptc.ir.opdef import (
+    ArgPartial,
     ArgReduce,
     ColumnReduce,
     Compare,
@@ -50,6 +51,7 @@ from pptc.passes.lower_tiles.indexed import lower_memory_gather, lower_memory_sc
 from pptc.passes.lower_tiles.local_arrays import LOCAL_OPS
 from pptc.passes.lower_tiles.masks import lower_mask
 from pptc.passes.lower_tiles.overlap import lower_apart
+from pptc.passes.lower_tiles.partials import lower_partial
 from pptc.passes.lower_tiles.places import memref
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
 from pptc.passes.lower_tiles.signals import SIGNAL_OPS
@@ -84,7 +86,8 @@ _WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
         Transpose: lower_rearrangement,
         Concatenate: lower_rearrangement,
         Pad: lower_rearrangement,
-        Partial: lower_rearrangement,
+        Partial: lower_partial,
+        ArgPartial: lower_partial,
         ArgReduce: lower_argument,
         Compare: lower_mask,
         Select: lower_mask,

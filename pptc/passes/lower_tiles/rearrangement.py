@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from pptc.ir import numeric
 from pptc.ir.core import Op, Value
-from pptc.ir.opdef import Concatenate, Pad, Partial, Spread, Transpose
+from pptc.ir.opdef import Concatenate, Pad, Spread, Transpose
 from pptc.ir.scalars import compute_type
 from pptc.ir.types import INDEX
 from pptc.passes.lower_tiles import elements, rows
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
-from pptc.passes.lower_tiles.lanes import Lane, Lanes
+from pptc.passes.lower_tiles.lanes import Lanes
 from pptc.passes.lower_tiles.overlap import same_places, share_bytes, staging
 from pptc.passes.lower_tiles.places import Line
 from pptc.passes.lower_tiles.steps import Source, Step, identity
@@ -34,15 +34,13 @@ def lower_rearrangement(frame: Frame, op: Op) -> None:
             _concatenate(frame, op, meaning)
         case Pad() as meaning:
             _pad(frame, op, meaning)
-        case Partial() as meaning:
-            _partial(frame, op, meaning)
 
 
 def _lower(frame: Frame, step: Step) -> None:
     (rows.lower_step if frame.options.vectors else elements.lower_step)(frame, step)
 
 
-def _assemble(frame: Frame, pieces: Sequence[Step], height: Index, width: Index) -> None:
+def assemble(frame: Frame, pieces: Sequence[Step], height: Index, width: Index) -> None:
     """Write pieces that cover `height` x `width` elements of one tile."""
     target = pieces[0].destination
     assert isinstance(target, Tile)
@@ -70,7 +68,7 @@ def _concatenate(frame: Frame, op: Op, meaning: Concatenate) -> None:
         Step(op, (Source(Spread.FULL, left),), target, height, first, identity),
         Step(op, (Source(Spread.FULL, right),), target, height, second, identity, shift=(0, first)),
     ]
-    _assemble(frame, pieces, height, frame.code.add(first, second))
+    assemble(frame, pieces, height, frame.code.add(first, second))
 
 
 def _concatenate_by_row(
@@ -134,31 +132,7 @@ def _pad(frame: Frame, op: Op, meaning: Pad) -> None:
             _lower(frame, piece)
         return
     kept = Step(op, (Source(Spread.FULL, source),), target, height, width, identity)
-    _assemble(frame, [kept, *rest], type.rows, type.cols)
-
-
-def _partial(frame: Frame, op: Op, meaning: Partial) -> None:
-    code = frame.code
-    first, second, target = (frame.tiles[op.operand(name)] for name in ("src0", "src1", "dst"))
-    both = [code.min(a, b) for a, b in zip(first.extents(), second.extents(), strict=True)]
-
-    def combine(lanes: Lanes, values: Sequence[Lane]) -> Lane:
-        result = meaning.recipe(lanes, *values)
-        assert isinstance(result, Lane)
-        return result
-
-    sources = (Source(Spread.FULL, first), Source(Spread.FULL, second))
-    pieces = [Step(op, sources, target, both[0], both[1], combine)]
-    for tile in (first, second):  # what it has to the right of the common part, and below
-        rows, columns = tile.extents()
-        for (row, column), (count, width) in (
-            ((0, both[1]), (both[0], code.sub(columns, both[1]))),
-            ((both[0], 0), (code.sub(rows, both[0]), columns)),
-        ):
-            shift = (row, column)
-            own = (Source(Spread.FULL, tile, shift=shift),)
-            pieces.append(Step(op, own, target, count, width, identity, shift=shift))
-    _assemble(frame, pieces, *target.extents())
+    assemble(frame, [kept, *rest], type.rows, type.cols)
 
 
 def _transpose(frame: Frame, op: Op, meaning: Transpose) -> None:
