@@ -234,6 +234,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         # P06xx: runs
         "P0601": Code("comparison failed", "An output differs from the expected values by more than the tolerance.", 6),
         "P0602": Code("fault in the kernel", "The kernel trapped, or read or wrote outside of its arguments.", 1),
+        "P0603": Code("accesses without a flag between them", "Two pipes of a core touch the same bytes, one of them writes, and no flag, event or barrier makes the second wait for the first. On a chip they run side by side, so that the result is a matter of luck; found by pptc-run -t ref --check-sync. Put a set_flag behind the first and a wait_flag before the second."),
+        "P0604": Code("flag without its partner", "Every set_flag (or record_event) takes one wait_flag (or wait_event) with the same two pipes and id: a wait that nothing raised hangs the chip, and a flag that is raised twice or still raised at the end upsets the next wait for it. In a loop the reverse flag is set once before it and waited for once behind it; found by pptc-run -t ref --check-sync."),
         # W: warnings
         "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="chip"),
         "W0003": Code("misaligned", "A tile breaks an alignment rule of the named chip; other machines do not mind.", group="chip"),

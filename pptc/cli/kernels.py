@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from pptc.ir.types import I32
 from pptc.options import CompileOptions
 
 if TYPE_CHECKING:
+    from pptc.ir.sync_check import SyncCheck
     from pptc.runtime import Function, PptError
 
 BLOCK_INDEX = "__pypto_spmd_block_idx"
@@ -52,6 +54,7 @@ class Kernel:
     target: str
     device: str
     degradations: tuple[str, ...] = ()
+    sync: SyncCheck | None = None
 
 
 def open_kernel(parsed: Parsed, threads: int) -> Kernel:
@@ -61,6 +64,8 @@ def open_kernel(parsed: Parsed, threads: int) -> Kernel:
         return _of_source(path, parsed, threads)
     if parsed.on("level"):
         raise fail("P0301", f"-O is for .pto files; '{path}' is compiled already")
+    if parsed.on("check_sync"):
+        raise fail("P0301", f"--check-sync is for .pto files; '{path}' is compiled already")
     return _of_image(path, parsed, threads, parsed.value("target") or "")
 
 
@@ -71,7 +76,10 @@ def _of_source(path: str, parsed: Parsed, threads: int) -> Kernel:
     journal = driver.Journal(sys.stdin.buffer.read)
     unit = driver.load((path,), (), options, journal)
     if not machine.triple:
-        return _interpreted(unit.module, _choose(signatures(unit.module), parsed.value("entry")))
+        signature = _choose(signatures(unit.module), parsed.value("entry"))
+        return _interpreted(unit.module, signature, parsed.on("check_sync"))
+    if parsed.on("check_sync"):
+        raise fail("P0301", "only the interpreter checks flags", hint="pptc-run -t ref --check-sync")
     image = driver.link("so", [driver.lower(unit, machine, options, journal)], options, journal)
     with tempfile.TemporaryDirectory(prefix="pptc-") as folder:
         file = Path(folder, "kernel.so")
@@ -79,16 +87,31 @@ def _of_source(path: str, parsed: Parsed, threads: int) -> Kernel:
         return _of_image(str(file), parsed, threads)
 
 
-def _interpreted(module: Op, signature: KernelSignature) -> Kernel:
+def _interpreted(module: Op, signature: KernelSignature, check_sync: bool) -> Kernel:
     from pptc.ir.interp import run_kernel
+    from pptc.ir.sync_check import SyncCheck
+
+    sync = SyncCheck(module) if check_sync else None
+    watch = sync.core if sync else nullcontext
 
     def show(text: str) -> None:
         sys.stderr.write(text)
 
     def call(arguments: Mapping[str, Any], grid: int) -> None:
-        run_kernel(module, signature.name, arguments, grid, output=show)
+        try:
+            run_kernel(module, signature.name, arguments, grid, output=show, watch=watch)
+        except CompileError as error:
+            raise _after(sync.findings() if sync else [], error) from None
 
-    return Kernel(signature, call, "tile module", "ref", "NumPy")
+    return Kernel(signature, call, "tile module", "ref", "NumPy", sync=sync)
+
+
+def _after(findings: list[Diagnostic], error: CompileError) -> CompileError:
+    """The error, with what was found before it."""
+    sink = Sink()
+    for found in (*findings, *error.sink):
+        sink.report(found)
+    return CompileError(sink)
 
 
 def _of_image(path: str, parsed: Parsed, threads: int, target: str = "") -> Kernel:

@@ -44,8 +44,9 @@ def launch(parsed: Parsed, console: Console) -> int:
     for name, path in saved.items():
         values.write_array(path, end[name], arrays[name].dtype)
     differences = {name: _compare(name, end[name], goal, settings) for name, goal in expected.items()}
+    unsafe = kernel.sync.findings() if kernel.sync else []
     _report(parsed, console, kernel, end, seconds, differences)
-    return console.show(_findings(differences, settings))
+    return console.show([*unsafe, *_findings(differences, settings)])
 
 
 def _settings(parsed: Parsed) -> Settings:
@@ -185,6 +186,7 @@ def _report(
         "seconds": seconds,
         "outputs": outputs,
         "degradations": list(kernel.degradations),
+        **({"sync": kernel.sync.summary} if kernel.sync else {}),
     }
     if parsed.on("json"):
         console.out.write(json.dumps(report) + "\n")
@@ -218,4 +220,6 @@ def _text(report: Mapping[str, Any]) -> str:
         shape = "x".join(map(str, [*output["shape"], output["dtype"]]))
         off = "" if output["max_abs"] is None else f", largest difference {output['max_abs']:.3g}"
         lines.append(f"  {name}: {shape}{off}")
+    if "sync" in report:
+        lines.append(f"  flags: {report['sync']}")
     return "\n".join(lines) + "\n"

@@ -35,6 +35,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("expect", ("--expect",), _DATA, "compare the end of an array", Style.LONG, "NAME=FILE.npy"),
     Flag("rtol", ("--rtol",), _DATA, "relative tolerance; default 1e-5", Style.LONG, "R"),
     Flag("atol", ("--atol",), _DATA, "absolute tolerance; default 1e-8", Style.LONG, "A"),
+    Flag("check_sync", ("--check-sync",), _REPORT, "with -t ref: report what flags between pipes are missing"),
     Flag("json", ("--json",), _REPORT, "print one JSON object"),
     Flag("report", ("--report",), _REPORT, "write that object to FILE", Style.LONG, "FILE"),
     Flag("version", ("--version",), _REPORT, "print the version and exit"),

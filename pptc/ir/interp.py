@@ -7,6 +7,7 @@ the `reference` of the row on whole regions; the ops are in `interp_ops.py` and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from pptc.diag import fail
 from pptc.ir import integers
 from pptc.ir.core import Op, functions, symbol_name
 from pptc.ir.floats import numpy_type
-from pptc.ir.interp_frame import Frame, Grid, Meetings
+from pptc.ir.interp_frame import Frame, Grid, Handler, Meetings
 from pptc.ir.interp_ops import run_function
 from pptc.ir.interp_team import Member, Team
 from pptc.ir.lazy import np
@@ -27,6 +28,9 @@ from pptc.ir.types import ScalarType
 
 Array = Any
 
+Watch = Callable[[], AbstractContextManager[Handler | None]]
+"""What looks on while a core runs: gives what executes its ops in place of the interpreter, or None."""
+
 
 def run_kernel(
     module: Op,
@@ -36,6 +40,7 @@ def run_kernel(
     *,
     poison: bool = False,
     output: Callable[[str], None] | None = None,
+    watch: Watch = nullcontext,
 ) -> None:
     """Run the kernel `entry` of a tile-level module, all blocks of the grid in order.
 
@@ -43,8 +48,8 @@ def run_kernel(
 
     Pointers are arrays of any shape in C order, read and written in place; bf16 and fp8 arrays are of ml_dtypes.
     Scalars are Python or NumPy numbers. SPMD arguments are filled per block unless given. `poison` fills what is
-    unspecified with NaN and -1 instead of zeros. `output` takes what tprint prints. Raises CompileError: P0306 for
-    arguments that do not fit, P0602 for a fault of the kernel.
+    unspecified with NaN and -1 instead of zeros. `output` takes what tprint prints. `watch` gives what executes the
+    ops of a core. Raises CompileError: P0306 for arguments that do not fit, P0602 for a fault of the kernel.
     """
     kernel = find_entry(module, entry)
     with np.errstate(all="ignore"):
@@ -52,7 +57,7 @@ def run_kernel(
     vectors = kernel.threads - 1
     start = Frame(module, Grid(0, 1), poison, output, meetings=Meetings(grid, vectors, 1 if vectors else 0))
     cores = [
-        _core(function, frame, named)
+        _core(function, frame, named, watch)
         for block in range(grid)
         for function, frame in _frames(kernel, Grid(block, grid), start)
     ]
@@ -81,12 +86,12 @@ def _frames(kernel: Entry, place: Grid, start: Frame) -> Iterator[tuple[Op, Fram
             )
 
 
-def _core(function: Op, frame: Frame, named: list[tuple[Any, str]]) -> Core:
+def _core(function: Op, frame: Frame, named: list[tuple[Any, str]], watch: Watch) -> Core:
     values = [value if value is not None else frame.grid.role(role) for value, role in named]
 
     def run(member: Member | None) -> None:
-        with np.errstate(all="ignore"):
-            run_function(replace(frame, member=member), function, values)
+        with np.errstate(all="ignore"), watch() as step:
+            run_function(replace(frame, member=member, step=step), function, values)
 
     return run
 

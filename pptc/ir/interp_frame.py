@@ -59,7 +59,8 @@ class Meetings:
 class Frame:
     """The state of a running core: its memory spaces, the events raised and not yet waited for, and the values.
 
-    `queues` are those between the cores of its block, `buffers` where this one keeps what it takes from them.
+    `queues` are those between the cores of its block, `buffers` where this one keeps what it takes from them. `step`
+    executes an op in place of the interpreter, and may look at what it does.
     """
 
     module: Op
@@ -67,6 +68,7 @@ class Frame:
     poison: bool
     output: Callable[[str], None] | None
     member: Member | None = None
+    step: Handler | None = None
     meetings: Meetings = field(default_factory=Meetings)
     queues: dict[tuple[int, str], Any] = field(default_factory=dict)
     depth: int = 0

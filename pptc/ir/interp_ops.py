@@ -36,10 +36,11 @@ def run_function(frame: Frame, function: Op, arguments: Sequence[Any]) -> list[A
 def run_block(frame: Frame, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
     """Run the ops of a block; gives the operands of its terminator."""
     frame.set(block.args, arguments)
+    step = frame.step or execute
     for op in block:
         if op.definition.terminator:
             return frame.get(op.operands)
-        results = execute(frame, op)
+        results = step(frame, op)
         if op.results:
             frame.set(op.results, results or ())
     return []
