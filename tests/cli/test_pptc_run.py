@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, Result
 
 ARGUMENTS = ("-i", "x=50xf32=random:1", "-i", "y=50xf32=random:2", "-i", "z=50xf32=zeros", "-i", "n=50")
 
@@ -25,6 +25,28 @@ module attributes {pto.target_arch = "a2a3"} {
     %t = pto.alloc_tile : !pto.tile_buf<vec, 1x8xf32, valid=1x1>
     pto.texpands ins(%v : f32) outs(%t : !pto.tile_buf<vec, 1x8xf32, valid=1x1>)
     pto.tstore ins(%t : !pto.tile_buf<vec, 1x8xf32, valid=1x1>) outs(%part : !pto.partition_tensor_view<1x1xf32>)
+    return
+  }
+}
+"""
+
+FLAGS = """\
+module {
+  func.func @twice(%x: !pto.ptr<f32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %v = pto.make_tensor_view %x, shape = [%c8, %c8], strides = [%c8, %c1] : !pto.tensor_view<?x?xf32>
+    %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c8, %c8] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<8x8xf32>
+    %a = arith.constant 0 : i64
+    %t = pto.alloc_tile addr = %a : !pto.tile_buf<vec, 8x8xf32>
+    pto.tload ins(%p : !pto.partition_tensor_view<8x8xf32>) outs(%t : !pto.tile_buf<vec, 8x8xf32>)
+    pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]
+    pto.wait_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]
+    pto.tadd ins(%t, %t : !pto.tile_buf<vec, 8x8xf32>, !pto.tile_buf<vec, 8x8xf32>) outs(%t : !pto.tile_buf<vec, 8x8xf32>)
+    pto.set_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]
+    pto.wait_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]
+    pto.tstore ins(%t : !pto.tile_buf<vec, 8x8xf32>) outs(%p : !pto.partition_tensor_view<8x8xf32>)
     return
   }
 }
@@ -109,6 +131,8 @@ def test_blocks_of_a_grid(call: Call, folder: Path, target: str, threads: str) -
         (["broken.so", *ARGUMENTS], 3, "P0304"),
         (["text.so", *ARGUMENTS], 3, "P0304"),
         (["k.so", "-O2", *ARGUMENTS], 2, "P0301"),
+        (["k.so", "--check-sync", *ARGUMENTS], 2, "P0301"),
+        (["k.pto", "--check-sync", *ARGUMENTS], 2, "P0301"),
         (["k.so", "-t", "avx512", *ARGUMENTS], 4, "P0404"),
         (["k.so", "--cpu-features=-avx2", *ARGUMENTS], 4, "P0404"),
     ],
@@ -121,6 +145,45 @@ def test_faults(call: Call, folder: Path, words: list[str], status: int, code: s
     result = call("pptc-run", *words)
     assert (result.status, result.out) == (status, "")
     assert f"[{code}]" in result.err and "Traceback" not in result.err
+
+
+def check_flags(call: Call, text: str, *words: str) -> Result:
+    Path("f.pto").write_text(text)
+    return call("pptc-run", "-t", "ref", "--check-sync", "f.pto", "-i", "x=8x8xf32=1", *words)
+
+
+def test_flags_that_are_right(call: Call, folder: Path) -> None:
+    result = check_flags(call, FLAGS, "-o", "x=x.npy")
+    assert (result.status, result.err) == (0, "") and "flags: checked, 0 findings" in result.out
+    assert (np.load(folder / "x.npy") == 2).all()
+    assert json.loads(check_flags(call, FLAGS, "--json").out)["sync"] == "checked, 0 findings"
+    assert "sync" not in json.loads(call("pptc-run", "-t", "ref", "f.pto", "-i", "x=8x8xf32=1", "--json").out)
+
+
+def test_a_missing_wait_names_both_lines(call: Call, folder: Path) -> None:
+    lines = FLAGS.splitlines(keepends=True)
+    result = check_flags(
+        call, "".join(line for line in lines if "wait_flag[<PIPE_MTE2>" not in line), "--repeat=2"
+    )
+    assert result.status == 1 and "checked, 2 findings" in result.out
+    error, note = (
+        "f.pto:12:5: error: pto.tadd on PIPE_V reads",
+        "f.pto:10:5: note: written here, on PIPE_MTE2\n",
+    )
+    assert result.err.count(error) == 1 and note + f"  {lines[9]}" in result.err
+    assert "f.pto:11:5: error: pto.set_flag: nothing waits for" in result.err and "[P0604]" in result.err
+
+
+def test_a_wait_that_nothing_raised_does_not_end_the_check(call: Call, folder: Path) -> None:
+    left = [line for line in FLAGS.splitlines(keepends=True) if "set_flag[<PIPE_V>" not in line]
+    result = check_flags(call, "".join(left).replace("    return\n", "    pto.trap\n    return\n"))
+    assert result.status == 1 and "nothing raises PIPE_V -> PIPE_MTE3, EVENT_ID0" in result.err
+    assert result.err.index("[P0604]") < result.err.index("the kernel trapped [P0602]")
+
+
+def test_flags_that_are_left_to_the_assembler(call: Call, folder: Path) -> None:
+    result = call("pptc-run", "-t", "ref", "--check-sync", "k.pto", *ARGUMENTS)
+    assert result.status == 0 and "flags: nothing to check: the assembler places the tiles" in result.out
 
 
 def test_help_and_version(call: Call) -> None:
