@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.large_kernel import large_kernel
 from pptc.diag import Sink, Source
 from pptc.parser import parse
 
@@ -71,6 +72,11 @@ def main() -> None:
             seconds, memory = cost(folder, "-t", "avx512", str(source), "-o", str(folder / "k.so"))
             report(f"{kernel} to a .so", seconds, 0.6, "s")
             report(f"{kernel} to a .so, peak", memory / 2**20, 600, "MB")
+        large = folder / "large.pto"
+        large.write_text(large_kernel(5000))
+        seconds, memory = cost(folder, "-t", "avx512", str(large), "-c", "-o", str(folder / "large.o"))
+        report("5,000 lines to an object", seconds, 10, "s")
+        report("5,000 lines to an object, peak", memory / 2**20, 600, "MB")
     report("1 MB of text to a module", parse_seconds(megabyte()), 2.0, "s")
 
 

@@ -10,6 +10,9 @@ from pptc.emit.llvm_ir import Llvm
 from pptc.ir.machine import Machine
 from pptc.options import EmitOptions
 
+_ALL_PASSES = 3
+"""The -O level from which on LLVM does all that it can."""
+
 
 def generate_code(built: Llvm, machine: Machine, options: EmitOptions) -> bytes | str:
     """What `options.kind` asks for, made of an llvmlite.ir module."""
@@ -36,8 +39,15 @@ def _target_machine(machine: Machine, options: EmitOptions) -> Any:
 
 
 def _optimise(module: Any, target: Any, level: int) -> None:
+    """O3 runs all of LLVM's passes. Below it they only cost time: loops come rotated, folded and as vectors."""
     tuning = binding.create_pipeline_tuning_options(speed_level=level)
-    tuning.loop_vectorization = tuning.slp_vectorization = level >= 2
-    tuning.loop_interleaving = tuning.loop_unrolling = level >= 2
+    tuning.loop_vectorization = tuning.slp_vectorization = level >= _ALL_PASSES
+    tuning.loop_interleaving = tuning.loop_unrolling = level >= _ALL_PASSES
     builder = binding.create_pass_builder(target, tuning)
-    builder.getModulePassManager().run(module, builder)
+    if level == 0 or level >= _ALL_PASSES:
+        passes = builder.getModulePassManager()
+    else:
+        passes = binding.create_new_module_pass_manager()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+    passes.run(module, builder)

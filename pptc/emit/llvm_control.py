@@ -28,25 +28,40 @@ def _phis(e: FunctionEmitter, values: Sequence[Value], start: Sequence[Llvm], or
 
 
 def _for(e: FunctionEmitter, op: Op) -> list[Llvm]:
-    """Header with the test, body, back edge; no trip when lower is not below upper."""
+    """The test, once before the body and then behind it, as LLVM would rotate the loop."""
     lower, upper, step, *inits = e.all(op.operands)
-    head, body, done = e.block("for"), e.block("body"), e.block("done")
+    body, done = e.block("body"), e.block("done")
     entry = e.builder.block
-    e.builder.branch(head)
-    e.builder.position_at_end(head)
-    block = op.body
-    counter, *carried = _phis(e, block.args, [lower, *inits], entry)
-    e.builder.cbranch(e.compare("slt", counter, upper), body, done)
+    certain = (
+        isinstance(lower, ir.Constant) and isinstance(upper, ir.Constant) and lower.constant < upper.constant
+    )
+    if certain:
+        e.builder.branch(body)
+    else:
+        e.builder.cbranch(e.compare("slt", lower, upper), body, done)
     e.builder.position_at_end(body)
-    following = e.emit_block(block)
-    following = [e.builder.add(counter, step, flags=("nsw",)), *following]
-    latch = e.builder.branch(head)
+    counter, *carried = _phis(e, op.body.args, [lower, *inits], entry)
+    following = [e.builder.add(counter, step, flags=("nsw",)), *e.emit_block(op.body)]
+    latch = e.builder.cbranch(e.compare("slt", following[0], upper), body, done)
     if op.attributes.get("loop.unroll") == "off":
         latch.set_metadata("llvm.loop", loop_id(e.module, ("llvm.loop.unroll.disable",)))
+    last = e.builder.block
     for phi, value in zip([counter, *carried], following, strict=True):
-        phi.add_incoming(value, e.builder.block)
+        phi.add_incoming(value, last)
     e.builder.position_at_end(done)
-    return carried
+    if certain:
+        return following[1:]
+    return [
+        _first_or_last(e, init, value, entry, last) for init, value in zip(inits, following[1:], strict=True)
+    ]
+
+
+def _first_or_last(e: FunctionEmitter, first: Llvm, last: Llvm, entry: Llvm, latch: Llvm) -> Llvm:
+    """What a loop carries: its first value where it never ran."""
+    phi = e.builder.phi(last.type)
+    phi.add_incoming(first, entry)
+    phi.add_incoming(last, latch)
+    return phi
 
 
 def _if(e: FunctionEmitter, op: Op) -> list[Llvm]:

@@ -61,7 +61,16 @@ def uses(op: Op) -> Iterator[Use]:
 def uses_of(value: Value) -> Iterator[Use]:
     """All places where a value is an operand, in the order the uses were made."""
     for op, index in list(value.uses):
-        yield next(use for use in uses(op) if use.index == index)
+        yield Use(op, index, _declared(op, index), value)
+
+
+def _declared(op: Op, index: int) -> Operand:
+    """The declared operand that an operand belongs to."""
+    for declared, count in zip(op.definition.operands, op.segments, strict=True):
+        index -= count
+        if index < 0:
+            return declared
+    raise AssertionError("an operand has a declaration")
 
 
 def is_handle_op(op: Op) -> bool:
@@ -121,14 +130,15 @@ def stored_pointers(op: Op) -> Pointers:
     return Pointers(found, signals)
 
 
-def read_pointers(op: Op) -> dict[Value, None]:
-    """The pointers behind everything outside of tiles that `op` or an op inside may read."""
-    found: dict[Value, None] = {}
-    for inner in op.walk():
-        for use in uses(inner):
-            if (use.reads or inner.name == "func.call") and isinstance(use.value.type, _OUTSIDE):
-                found[root_pointer(use.value)] = None
-    return found
+def is_read(pointer: Value) -> bool:
+    """Whether any op may read what lies behind a pointer or view."""
+    for use in uses_of(pointer):
+        if use.op.name in VIEW_MAKERS:
+            if is_read(use.op.result):
+                return True
+        elif use.reads or use.op.name == "func.call" or use.op.regions:
+            return True
+    return False
 
 
 def writers(tile: Value) -> list[Op]:

@@ -38,11 +38,11 @@ class HoistLoads(Pass):
     name: ClassVar[str] = "hoist-loads"
 
     def run(self, module: Op, context: PassContext) -> bool:
-        """Apply the pass to every loop, inner ones first, so that a load leaves as many as it can."""
+        """Apply the pass to every loop with loads, inner ones first, so that a load leaves as many as it can."""
         changed = False
         for function in functions(module):
             for loop in [op for op in function.walk() if op.name == "scf.for"][::-1]:
-                if STRIP not in loop.attributes:
+                if STRIP not in loop.attributes and any(op.name == "pto.tload" for op in loop.walk()):
                     changed |= hoist_pure(loop) | _hoist(loop)
         return changed
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pptc.ir.analysis import function_of, read_pointers, root_pointer
+from pptc.ir.analysis import function_of, is_read, root_pointer
 from pptc.ir.attrs import UNIT
 from pptc.ir.builder import Builder
 from pptc.ir.core import Block, Op, Region, Value, functions
@@ -54,9 +54,8 @@ def _has_both_forms(loop: Op) -> bool:
 
 def _candidates(loop: Op, least: int) -> list[Op]:
     """The stores of rows of at least so many bytes to arrays that the kernel does not read."""
-    read = read_pointers(function_of(loop))
     stores = [op for op in loop.body if op.name == "pto.tstore" and _is_dense(op) and _row_bytes(op) >= least]
-    return [op for op in stores if root_pointer(op.operand("dst")) not in read]
+    return [op for op in stores if not is_read(root_pointer(op.operand("dst")))]
 
 
 def _is_dense(store: Op) -> bool:

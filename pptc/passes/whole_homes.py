@@ -5,9 +5,8 @@ from __future__ import annotations
 from pptc.ir.analysis import (
     ancestor_in,
     comes_before,
-    function_of,
     handle_source,
-    read_pointers,
+    is_read,
     readers,
     root_pointer,
     root_tile,
@@ -175,7 +174,7 @@ def _goes_straight_to_memory(tile: Value, product: Op) -> bool:
 def _is_only_written(store: Op, product: Op) -> bool:
     """True when the kernel reads nothing from the stored array, and writes nothing else to it before the store."""
     pointer = root_pointer(store.operand("dst"))
-    if pointer in read_pointers(function_of(store)):
+    if is_read(pointer):
         return False
     between = product.next
     while between is not None and between is not store:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from pptc.ir.opdef import EXACT, ColumnReduce, Map, OpDef, RowReduce, Spread
-from pptc.ir.ops import OPS
+from pptc.ir.ops import OPS, quantize
 from tests.differential.random_memory import BYTES, Memory, Region, is_float
 from tests.differential.writer import Writer
 
@@ -23,7 +23,7 @@ TRIPS = 3
 
 _JUMPS = frozenset({"pto.trem", "pto.trems", "pto.tfmod", "pto.tfmods", "pto.tpow", "pto.tpows"})
 _RECIPROCAL = frozenset({"pto.trowexpanddiv", "pto.tdivs"})
-_APART = frozenset({"pto.tcvt", "pto.texpands"})
+_APART = frozenset({"pto.tcvt", "pto.texpands", *quantize.ROWS})
 """Rows whose operands do not all have one element type, or which have none; they are written by hand."""
 _RESULTS: Mapping[type, Spread] = {RowReduce: Spread.ROW, ColumnReduce: Spread.COLUMN}
 
