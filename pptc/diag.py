@@ -240,6 +240,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "W0001": Code("space overflow", "A tile ends beyond the memory space of the named chip; other machines do not mind.", group="chip"),
         "W0003": Code("misaligned", "A tile breaks an alignment rule of the named chip; other machines do not mind.", group="chip"),
         "W0004": Code("saturation by default", "A tcvt whose result may be out of range says no satmode, whose default has changed between versions.", group="saturation"),
+        "W0005": Code("flag without its partner", "A flag is only raised, or only waited for: a chip would hang, or find it raised in the next kernel; other machines do not mind.", group="sync"),
         "P9999": Code("internal error", "A fault of pptc itself; please report it with the reproducer.", 70),
     }
 )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from pptc.diag import Diagnostic, Note, Sink
 from pptc.ir.analysis import constant_of
 from pptc.ir.core import Op, functions
+from pptc.ir.flag_pairs import lone_flags
 from pptc.ir.types import BOX_BYTES, TileType
 
 A3 = "a2a3"
@@ -29,7 +30,11 @@ CAPACITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 """Bytes of each memory space by generation."""
 
 GROUP = "chip"
-"""The -W group of the warnings."""
+SYNC_GROUP = "sync"
+"""The -W groups of the warnings."""
+
+Finding = tuple[str, str, str]
+"""The code as an error, the code as a warning, and the sentence."""
 
 
 def generation(module: Op, override: str | None = None) -> str:
@@ -39,7 +44,7 @@ def generation(module: Op, override: str | None = None) -> str:
 
 
 def check_chip(module: Op, sink: Sink, arch: str | None = None, strict: bool = False) -> None:
-    """Report mixed levels, and tiles that the chip has no room for or cannot address (errors when `strict`)."""
+    """Report mixed levels, tiles that the chip cannot hold, and flags without a partner; all errors when `strict`."""
     chip = generation(module, arch)
     for function in functions(module):
         tiles = [
@@ -49,15 +54,18 @@ def check_chip(module: Op, sink: Sink, arch: str | None = None, strict: bool = F
         ]
         _one_level(tiles, sink)
         for op in tiles:
-            for code, warning, message in (*_misaligned(op), *_overflow(op, chip)):
-                if strict:
-                    sink.error(code, message, op.span, location=op.loc)
-                else:
-                    sink.report(
-                        Diagnostic(
-                            warning, message, op.span, location=op.loc, severity="warning", group=GROUP
-                        )
-                    )
+            for finding in (*_misaligned(op), *_overflow(op, chip)):
+                _report(op, finding, GROUP, sink, strict)
+        for op, message in lone_flags(function):
+            _report(op, ("P0604", "W0005", f"{op.name}: {message}"), SYNC_GROUP, sink, strict)
+
+
+def _report(op: Op, finding: Finding, group: str, sink: Sink, strict: bool) -> None:
+    code, warning, message = finding
+    if strict:
+        sink.error(code, message, op.span, location=op.loc)
+    else:
+        sink.report(Diagnostic(warning, message, op.span, location=op.loc, severity="warning", group=group))
 
 
 def _one_level(tiles: list[Op], sink: Sink) -> None:
@@ -70,10 +78,6 @@ def _one_level(tiles: list[Op], sink: Sink) -> None:
             notes = (Note("this tile has an addr", placed.span),)
             message = "this alloc_tile has no addr, but others of the kernel have one"
             sink.error("P0211", message, op.span, notes=notes, location=op.loc)
-
-
-Finding = tuple[str, str, str]
-"""The code as an error, the code as a warning, and the sentence."""
 
 
 def _named(op: Op) -> tuple[str, TileType]:

@@ -14,21 +14,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from pptc.diag import Diagnostic, Note
-from pptc.ir.chip_pipes import ALL, S, Work, flag_ends, work_of
+from pptc.ir.chip_pipes import ALL, S, Work, work_of
 from pptc.ir.core import Op
+from pptc.ir.flag_pairs import RAISES, WAITS, Flag, flag_of
 from pptc.ir.interp_frame import Frame, Handler, Results
 from pptc.ir.interp_ops import execute
 from pptc.ir.kinds import plain
 from pptc.ir.sync_memory import Place, Shadows
 
-_RAISES = ("pto.set_flag", "pto.record_event")
-_WAITS = ("pto.wait_flag", "pto.wait_event")
 _EVENT_IDS = 8
 
 Clock = dict[str, int]
-Flag = tuple[str, str, str]
-"""The pipe that raises it, the one that waits for it, and the id."""
-
 _DID: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "read after write": ("reads what {} on {} writes", "written here"),
@@ -118,7 +114,7 @@ def _unchecked(module: Op) -> str | None:
     ops = tuple(module.walk())
     if any(op.name == "pto.alloc_tile" and not op.group("addr") for op in ops):
         return "the assembler places the tiles of this file (level 2), and inserts the flags"
-    if not any(op.name in (*_RAISES, *_WAITS) or _stops_all(op) for op in ops):
+    if not any(op.name in (*RAISES, *WAITS) or _stops_all(op) for op in ops):
         return "the file orders no two pipes: --enable-insert-sync has the assembler insert the flags"
     return None
 
@@ -145,8 +141,8 @@ class Core:
 
     def step(self, frame: Frame, op: Op) -> Results:
         """Execute an op, and look at what it does."""
-        if op.name in (*_RAISES, *_WAITS):
-            (self._raise if op.name in _RAISES else self._wait)(op)
+        if op.name in (*RAISES, *WAITS):
+            (self._raise if op.name in RAISES else self._wait)(op)
             return None
         results = execute(frame, op)
         if op.name == "pto.syncall" or _stops_all(op):
@@ -176,10 +172,9 @@ class Core:
             _join(clock, other)
 
     def _flag(self, op: Op) -> Flag:
-        first, second = flag_ends(op)
-        event = str(plain(op.attributes["event_id"]))
-        self.check.event_ids.setdefault((first, second), set()).add(event)
-        return first, second, event
+        flag = flag_of(op)
+        self.check.event_ids.setdefault(flag[:2], set()).add(flag[2])
+        return flag
 
     def _raise(self, op: Op) -> None:
         first, second, event = flag = self._flag(op)

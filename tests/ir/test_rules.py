@@ -212,6 +212,30 @@ def test_chip_alignment() -> None:
     assert findings(k) == []
 
 
+FLAG = "[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]"
+OTHER = "[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID1>]"
+EVENT = "[#pto.pipe_event_type<TLOAD>, #pto.pipe_event_type<TVEC>, <EVENT_ID0>]"
+
+
+@pytest.mark.parametrize(
+    ("lines", "lone"),
+    [
+        ((f"set_flag{FLAG}", f"wait_flag{FLAG}"), 0),
+        ((f"set_flag{FLAG}", f"wait_flag{OTHER}"), 2),
+        ((f"wait_flag{FLAG}", f"wait_flag{FLAG}"), 1),
+        ((f"record_event{EVENT}", f"wait_event{EVENT}"), 0),
+        ((f"record_event{EVENT}", f"wait_flag{FLAG}"), 0),  # the same pipes and id
+        ((f"record_event{EVENT}",), 1),
+    ],
+)
+def test_flags_have_partners(lines: tuple[str, ...], lone: int) -> None:
+    k = Kernel()
+    for line in lines:
+        k.line(f"pto.{line}")
+    assert findings(k) == [("W0005", "warning")] * lone
+    assert findings(k, strict=True) == [("P0604", "error")] * lone
+
+
 def test_one_level_per_kernel() -> None:
     k = tiles("8x8xf32", addr=0)
     k.tile("8x8xf32")
