@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from pptc.ir import numeric
 from pptc.ir.core import Op
 from pptc.ir.interp_frame import Frame, Handler, Results
 from pptc.ir.interp_rearrange import settle
@@ -15,6 +16,11 @@ from pptc.ir.opdef import MemoryGather, MemoryScatter, Scatter
 from pptc.ir.storage import Tile, View
 
 Array = Any
+
+
+_COMBINE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {"add": lambda x, y: x + y, "max": numeric.maximum, "min": numeric.minimum}
+)
 
 
 def _held(numbers: Array, count: int, mode: str) -> tuple[Array, Array]:
@@ -60,7 +66,12 @@ def _scatter(frame: Frame, op: Op) -> Results:
     places, valid = _places(op, frame.one(op, "idx"), rows, columns, view, mode)
     cells = view.places(*view.extents).reshape(-1)
     values = source.read(rows, columns)
+    combine = _COMBINE.get(str(plain(attribute(op, "scatterAtomicOp"))))
+    elem = source.type.elem
     for place, value in zip(places[valid], values[valid], strict=True):
+        if combine is not None:
+            both = (numeric.widen(each, elem) for each in (view.base.array[cells[place]], value))
+            value = numeric.narrow(combine(*both), elem)
         view.base.array[cells[place]] = value
     return None
 

@@ -114,10 +114,55 @@ def _scatter(mode: str, by: str) -> Case:
     return kernel(ulps=0, m="*bf16", n="*i32", x="*bf16", r="i32")(write)
 
 
+def _scatter_into(kind: str, elem: str) -> Case:
+    """Numbers meet and some are out of range; one block works in the order of the elements, as NumPy does here."""
+
+    def write(k: Writer) -> Runs:
+        numbers = k.load(k.whole("n", 5, 9), k.tile("8x16xi32", (5, 9)))
+        k.op("trems", [numbers, k.number(40, "i32")], numbers)
+        x = k.load(k.whole("x", 5, 9), k.tile("8x16xf32", (5, 9)))
+        small = k.op("tcvt", x, k.tile(f"8x16x{elem}", (5, 9)), "rmode = #pto<round_mode RINT>")
+        words = f"coalesce = #pto<coalesce elem>, scatterAtomicOp = #pto<scatter_atomic_op {kind}>"
+        _move(
+            k,
+            "mscatter",
+            [small, numbers],
+            k.whole("m", 4, 8),
+            f"{words}, scatterOob = #pto<scatter_oob skip>",
+        )
+
+        def want(m: Array, n: Array, x: Array) -> dict[str, Array]:
+            made = m.reshape(-1).copy()
+            small = np.rint(x).astype(m.dtype) if elem == "i32" else x.astype(m.dtype)
+            for number, value in zip(n.reshape(-1) % 40, small.reshape(-1), strict=True):
+                if number < 32:
+                    made[number] = {"add": np.add, "max": np.maximum, "min": np.minimum}[kind](
+                        made[number], value
+                    )
+            return {"m": made.reshape(m.shape)}
+
+        return Runs({"m": (4, 8), "n": (5, 9), "x": (5, 9)}, want, special=kind != "add" and elem == "f32")
+
+    write.__name__ = f"scatter_{kind}_{elem}"
+    return kernel(m=f"*{elem}", n="*i32", x="*f32")(write)
+
+
 GATHERS = tuple(
     _gather(mode, by) for mode in ("undefined", "clamp", "wrap", "zero") for by in ("row", "elem")
 )
 SCATTERS = tuple(_scatter(mode, by) for mode in ("skip", "clamp", "wrap") for by in ("row", "elem"))
+UPDATES = tuple(
+    _scatter_into(kind, elem)
+    for kind, elem in (
+        ("add", "f32"),
+        ("add", "bf16"),
+        ("add", "f16"),
+        ("add", "i32"),
+        ("max", "f32"),
+        ("min", "i32"),
+        ("min", "f32"),
+    )
+)
 
 
 @kernel(ulps=0, x="*f32", n="*i32", y="*f32")
@@ -149,4 +194,4 @@ def by_bytes(k: Writer) -> Runs:
     )
 
 
-CASES = (*GATHERS, *SCATTERS, scattered_rows, by_bytes)
+CASES = (*GATHERS, *SCATTERS, *UPDATES, scattered_rows, by_bytes)

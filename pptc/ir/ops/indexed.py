@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from pptc.ir.core import Op
 from pptc.ir.kinds import (
     FLOATS,
     PART,
     VEC,
+    attribute,
     choice,
     in_spaces,
-    not_yet,
+    plain,
     same_elements,
     source,
     target,
@@ -30,7 +32,7 @@ from pptc.ir.opdef import (
     dps,
     table,
 )
-from pptc.ir.types import I8, I16, I32, UI8, UI16, UI32
+from pptc.ir.types import BF16, F16, F32, I8, I16, I32, UI8, UI16, UI32, ScalarType
 
 _ELEMENTS = (I8, I16, I32, UI8, UI16, UI32, *FLOATS)
 _NUMBERS = (I16, I32, UI16, UI32)
@@ -47,6 +49,23 @@ def _elements(op: Op) -> Iterator[Problem]:
         allowed = _NUMBERS if name in ("idx", "indexes", "offsets") else _ELEMENTS
         if type.elem not in allowed:
             yield Problem("P0216", f"{op.name} has no meaning for {type.elem.name} in {name}", name)
+
+
+_ATOMIC: Mapping[str, tuple[ScalarType, ...]] = MappingProxyType(
+    {"add": (I32, F16, BF16, F32), "max": (I32, F32), "min": (I32, F32)}
+)
+
+
+def _atomic_elements(op: Op) -> Iterator[Problem]:
+    """Not every element type is added to in one step, or compared."""
+    word = str(plain(attribute(op, "scatterAtomicOp")))
+    for _, type in typed_tiles(op, ("src",)):
+        allowed = _ATOMIC.get(word, (type.elem,))
+        if type.elem not in allowed:
+            listed = ", ".join(elem.name for elem in allowed)
+            yield Problem(
+                "P0216", f"scatterAtomicOp = {word} takes no {type.elem.name}", "src", f"it takes {listed}"
+            )
 
 
 ROWS = table(
@@ -78,7 +97,7 @@ ROWS = table(
         doc="Rows or elements of a part of global memory = src, by their numbers, in order: of equal numbers the last "
         "one stays. scatterOob says what becomes of a number out of range: it is skipped (and undefined), or taken as "
         "the nearest (clamp) or modulo the count (wrap).",
-        operands=(source("src"), _IDX, Operand("mem", PART, "write")),
+        operands=(source("src"), _IDX, Operand("mem", PART, "update")),
         attributes=(
             _COALESCE,
             choice(
@@ -89,7 +108,7 @@ ROWS = table(
                 "max",
                 "min",
                 default="none",
-                doc="none only",
+                doc="what is done with the element that is there, in one step",
             ),
             choice(
                 "scatterOob",
@@ -117,7 +136,7 @@ ROWS = table(
             unboxed(),
             same_elements("src", "mem"),
             _elements,
-            not_yet("scatterAtomicOp", "none"),
+            _atomic_elements,
         ),
         meaning=MemoryScatter(),
     ),

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pptc.ir.core import Op, Value
 from pptc.ir.kinds import attribute, by_rows, plain
 from pptc.ir.types import INDEX, ScalarType
+from pptc.passes.lower_tiles.atomics import update_element
 from pptc.passes.lower_tiles.code import Condition, Index
 from pptc.passes.lower_tiles.frame import Frame
-from pptc.passes.lower_tiles.lanes import Lanes
+from pptc.passes.lower_tiles.lanes import Lane, Lanes
 from pptc.passes.lower_tiles.overlap import destination, share_bytes
 from pptc.passes.lower_tiles.places import Line
 from pptc.passes.lower_tiles.tiles import Tile
@@ -95,12 +96,19 @@ def _store_zero(frame: Frame, out: Element, elem: ScalarType) -> None:
 def lower_memory_scatter(frame: Frame, op: Op) -> None:
     """mscatter."""
     code, source = frame.code, frame.tiles[op.operand("src")]
-    mode = str(plain(attribute(op, "scatterOob")))
+    mode, kind = (str(plain(attribute(op, name))) for name in ("scatterOob", "scatterAtomicOp"))
     place, lanes = source.locate(), Lanes(code, 1)
 
     def put(r: Index, c: Index, element: Element, some: Condition) -> None:
         x = lanes.load(*place.line(code, r).at(code, c), source.elem)
-        code.branch(some, lambda: lanes.store(x, *element, source.elem))
+        code.branch(some, lambda: write(x, element))
+
+    def write(x: Lane, element: Element) -> None:
+        if kind == "none":
+            lanes.store(x, *element, source.elem)
+        else:
+            memory, index = element
+            update_element(lanes, kind, lanes.narrow(x, source.elem), memory, code.index(index))
 
     _each(frame, op, source.extents(), "skip" if mode == "undefined" else mode, put)
 

@@ -9,9 +9,9 @@ from pptc.ir.attrs import EnumAttr
 from pptc.ir.core import Block, Op, Region, Value
 from pptc.ir.kinds import plain
 from pptc.ir.pairs import PAIR
-from pptc.ir.scalars import compute_type
 from pptc.ir.signature import asks_for_grid
-from pptc.ir.types import I1, I32, ScalarType
+from pptc.ir.types import I1, I32
+from pptc.passes.lower_tiles.atomics import update_element
 from pptc.passes.lower_tiles.code import Index
 from pptc.passes.lower_tiles.frame import Frame
 from pptc.passes.lower_tiles.lanes import Lanes
@@ -112,30 +112,10 @@ def _meet(frame: Frame, op: Op) -> None:
     frame.code.create("tile.meet", (count,), (), {"core_type": kind})
 
 
-def _add(lanes: Lanes, value: Value, memory: Value, index: Value) -> None:
-    lanes.code.create("memref.atomic_add", (value, memory, index))
-
-
-def _add_rounded(lanes: Lanes, value: Value, memory: Value, index: Value) -> None:
-    """A float that is rounded in memory: try until nobody wrote in between."""
-    code, elem = lanes.code, value.type
-    assert isinstance(elem, ScalarType)
-    before, after = Block(), Block()
-    code.create("scf.while", (), (), {}, (Region((before,)), Region((after,))))
-    with code.inside(before):
-        old = code.value("memref.atomic_load", (memory, index), elem)
-        new = lanes.narrow(lanes.add(lanes.widen(old, elem), lanes.widen(value, elem)), elem)
-        done = code.value("memref.atomic_exchange", (old, new, memory, index), I1)
-        code.create("scf.condition", (code.value("arith.xori", (done, code.constant(I1, True)), I1),))
-    with code.inside(after):
-        code.create("scf.yield")
-
-
 def _add_store(frame: Frame, op: Op) -> None:
     tile, view = frame.tiles[op.operand("src")], frame.views[op.operand("dst")]
     if tile.elem.bits < 16 and tile.elem.is_float:
         raise frame.unsupported(f"{tile.elem.name} is for storage; convert with pto.tcvt to add")
-    add = _add_rounded if compute_type(tile.elem) != tile.elem else _add
     code, lanes = frame.code, Lanes(frame.code, 1)
     extents = zip(tile.extents(), view.shape(code), strict=True)
     rows, columns = (code.min(own, other) for own, other in extents)
@@ -147,7 +127,7 @@ def _add_store(frame: Frame, op: Op) -> None:
         def one(c: Index, _: list[Value]) -> None:
             value = lanes.load_raw(*from_.at(code, c), tile.elem)
             memory, index = to.at(code, c)
-            add(lanes, value, memory, code.index(index))
+            update_element(lanes, "add", value, memory, code.index(index))
 
         code.loop(0, columns, 1, one)
 
