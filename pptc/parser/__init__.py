@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from pptc.diag import Sink, Source, Span
 from pptc.ir.core import Block, Op, Region
@@ -14,16 +15,22 @@ from pptc.parser.tree import parse_tree
 
 __all__ = ["decode", "parse"]
 
-_BINARY_MAGIC = b"PTOBC\0"
+_BINARY_FORMS: Mapping[bytes, tuple[str, str]] = MappingProxyType(
+    {
+        b"PTOBC\0": ("PTOBC, the binary form", "ptobc decode"),
+        b"ML\xefR": ("MLIR bytecode", "mlir-opt, or the -opt tool of its dialects"),
+    }
+)
+"""How files begin that are no text: what they are, and what prints them."""
 
 
 def decode(name: str, data: bytes, sink: Sink) -> Source | None:
     """The source that a file's bytes hold, or None, reported, when they hold no text."""
-    if data.startswith(_BINARY_MAGIC):
-        source = Source(name, "")
-        hint = "print the module as text first (ptobc decode)"
-        sink.error("P0004", "this is PTOBC, the binary form", Span(source, 0, 0), hint=hint)
-        return None
+    for magic, (what, tool) in _BINARY_FORMS.items():
+        if data.startswith(magic):
+            hint = f"print the module as text first ({tool})"
+            sink.error("P0004", f"this is {what}", Span(Source(name, ""), 0, 0), hint=hint)
+            return None
     try:
         return Source(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -34,8 +34,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pptc.ir.core import Op, functions
-from pptc.passes.base import Pass, PassContext
-from pptc.passes.homes import HOME, STRIP, Home, is_private
+from pptc.passes.base import Pass, PassContext, Remark
+from pptc.passes.homes import HOME, STRIP, is_private
 from pptc.passes.row_homes import Rows
 from pptc.passes.whole_homes import home_of_whole_tile
 
@@ -58,7 +58,13 @@ class Residency(Pass):
             for loop in [op for op in function.walk() if STRIP in op.attributes]:
                 number = Rows(loop, self.views, self.dear).assign(number)
             for alloc in _whole_tiles(function):
-                _set(alloc, home_of_whole_tile(alloc, context.machine, self.views))
+                home, reason = home_of_whole_tile(alloc, context.machine, self.views)
+                if home == "arena":
+                    context.remarks.append(
+                        Remark(self.name, f"{_named(alloc)} stays in memory: {reason}", alloc.span)
+                    )
+                else:
+                    alloc.attributes[HOME] = home
             changed |= any(HOME in op.attributes for op in function.walk())
         return changed
 
@@ -76,6 +82,5 @@ def _is_row(alloc: Op) -> bool:
     return alloc.parent is not None and STRIP in alloc.parent.attributes
 
 
-def _set(alloc: Op, home: Home) -> None:
-    if home != "arena":
-        alloc.attributes[HOME] = home
+def _named(alloc: Op) -> str:
+    return f"tile %{alloc.result.name}" if alloc.result.name else "this tile"

@@ -40,19 +40,22 @@ _FEW_ROWS = 4
 """Packing a right operand costs about as much as multiplying so few rows with it."""
 
 
-def home_of_whole_tile(alloc: Op, machine: Machine, views: bool) -> Home:
-    """The home of a private tile that is no row of a strip loop."""
+def home_of_whole_tile(alloc: Op, machine: Machine, views: bool) -> tuple[Home, str]:
+    """The home of a private tile that is no row of a strip loop, and why it is no better one than bytes."""
     type, tile = tile_of(alloc), alloc.result
     writer = only_writer(tile)
     if writer is None:
-        return "arena"
+        return "arena", "several ops write it" if writers(tile) else "nothing writes it"
     if type.space == "acc":
-        return "accumulator" if _goes_straight_to_memory(tile, writer) else "arena"
+        reason = "it is no product that goes straight to one store"
+        return ("accumulator", "") if _goes_straight_to_memory(tile, writer) else ("arena", reason)
     if type.space == "right":
-        if views and _is_used_briefly(tile, machine) and _is_view(alloc, writer):
-            return "view"
-        return "panel" if _is_packable(tile, writer, machine) else "arena"
-    return "view" if views and _is_view(alloc, writer) else "arena"
+        if views and _is_used_briefly(tile, machine) and _why_no_view(alloc, writer) is None:
+            return "view", ""
+        reason = "it is no plain copy that only products read"
+        return ("panel", "") if _is_packable(tile, writer, machine) else ("arena", reason)
+    obstacle = _why_no_view(alloc, writer) if views else "views are off"
+    return ("view", "") if obstacle is None else ("arena", obstacle)
 
 
 def _is_packable(tile: Value, writer: Op, machine: Machine) -> bool:
@@ -83,18 +86,23 @@ def _is_used_briefly(tile: Value, machine: Machine) -> bool:
     return rows is not None and rows <= _FEW_ROWS
 
 
-def _is_view(alloc: Op, writer: Op) -> bool:
-    """True when the tile may be read where its only writer reads: nothing changes that while the tile lives."""
+def _why_no_view(alloc: Op, writer: Op) -> str | None:
+    """Why the tile may not be read where its only writer reads; None where nothing changes that while it lives."""
     tile = alloc.result
-    if writer.name not in _COPIES or writer.block is not alloc.block or not is_readable_in_place(writer):
-        return False
-    if not is_direct(writer.operand("dst")) or not is_covered(tile, writer):
-        return False
+    if writer.name not in _COPIES:
+        return f"{writer.name} makes it, and not in a row loop with all that read it"
+    if writer.block is not alloc.block:
+        return f"{writer.name} makes it in another block"
+    if (
+        not is_readable_in_place(writer)
+        or not is_direct(writer.operand("dst"))
+        or not is_covered(tile, writer)
+    ):
+        return "its elements do not lie in its source as a tile needs them"
     if not all(_is_cut(use.value) for use in tile_uses(tile)):
-        return False
-    if writer.name == "pto.tload":
-        return _memory_stays(writer, late_readers(tile))
-    return _source_tile_stays(writer, late_readers(tile))
+        return "it is read in another shape or element type"
+    stays = _memory_stays if writer.name == "pto.tload" else _source_tile_stays
+    return None if stays(writer, late_readers(tile)) else "its source may change while it is read"
 
 
 def _is_cut(handle: Value) -> bool:

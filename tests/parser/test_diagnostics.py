@@ -64,6 +64,7 @@ def test_there_are_many_inputs() -> None:
     ("data", "code", "position"),
     [
         (b"PTOBC\0\1\2\3", "P0004", (1, 1)),
+        (b"ML\xefR\x06MLIR", "P0004", (1, 1)),
         (b"module {\n  // \xff\n}", "P0008", (2, 6)),
     ],
 )

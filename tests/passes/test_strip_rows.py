@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pptc.ir.core import Op
+from pptc.passes.base import Remark
 from pptc.passes.homes import ROW, STRIP, home_of
 from tests.passes.harness import TILE_LEVEL, check_same, transformed
 from tests.passes.kernels import column, kernel, load, op, part, store, tile, view
@@ -307,6 +308,12 @@ def test_rows_of_boxed_tiles_go_through_textract_and_tinsert() -> None:
     module = _check(text, relative=1e-5)
     assert _strips(module) == [["pto.textract", "pto.texp", "pto.tinsert"]]
     assert _homes(module)["pl"] == "view" and _homes(module)["p"] == "arena"
+    remarks: list[Remark] = []
+    transformed(text, TILE_LEVEL, remarks)
+    told = [remark.message for remark in remarks if remark.pass_name == "residency"]
+    assert (
+        "tile %p stays in memory: pto.tinsert makes it, and not in a row loop with all that read it" in told
+    )
 
 
 def test_a_switch_reads_nothing_in_place() -> None:
