@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.differential.case import Runs, kernel
+from tests.differential.case import Case, Runs, kernel
 from tests.differential.writer import Writer
 
 Array = Any
@@ -222,7 +222,32 @@ def edges_of_functions(k: Writer) -> Runs:
     return Runs({"x": (6, 40), "y": (6, 40), "z": (6, 40)}, want, [{}, {}, {}], special=True)
 
 
+def _small_floats(elem: str, dtype: Any) -> Case:
+    """Stored, moved and read back; the clamped ones too, and what is no number."""
+
+    def write(k: Writer) -> Runs:
+        x = k.load(k.whole("x", 7, 50), k.tile("8x64xf32", (7, 50)))
+        small = k.op("tcvt", x, k.tile(f"8x64x{elem}", (7, 50)), "rmode = #pto<round_mode RINT>")
+        k.store(k.op("tmov", small, k.tile(f"8x64x{elem}", (7, 50))), k.whole("y", 7, 50))
+        again = k.load(k.whole("w", 7, 50), k.tile(f"8x64x{elem}", (7, 50)))
+        k.store(k.op("tcvt", again, k.tile("8x64xf32", (7, 50))), k.whole("z", 7, 50))
+
+        def want(x: Array, y: Array, w: Array, z: Array) -> dict[str, Array]:
+            largest = np.float32(ml_dtypes.finfo(dtype).max)
+            return {"y": np.clip(x, -largest, largest).astype(dtype), "z": w.astype(np.float32)}
+
+        return Runs({"x": (7, 50), "y": (7, 50), "w": (7, 50), "z": (7, 50)}, want, special=True)
+
+    write.__name__ = f"small_floats_{elem.lower()}"
+    return kernel(ulps=0, x="*f32", y=f"*{elem}", w=f"*{elem}", z="*f32")(write)
+
+
+SMALL = (
+    _small_floats("f8E4M3FN", ml_dtypes.float8_e4m3fn), _small_floats("f8E5M2", ml_dtypes.float8_e5m2),
+)  # fmt: skip
+
 CASES = (
+    *SMALL,
     bytes_wrap, unsigned_words, long_integers, quotients_and_shifts, extremes_of_integers, bfloats, halves,
     widened_sums, to_i32, to_i16, to_i8, to_ui8, to_f16, to_bf16, saturated_f16, integers_to_floats, edges,
     edges_of_reductions, edges_of_functions,

@@ -12,7 +12,7 @@ from pptc.passes import PASSES
 from pptc.passes.base import parse_pipeline
 from tests.passes.lowering import MACHINES, NUMPY, Library, Text, module, parsed
 
-TYPES = ("f32", "f16", "bf16", "i8", "i32", "i64", "ui16", "ui64")
+TYPES = ("f32", "f16", "bf16", "i8", "i32", "i64", "ui16", "ui64", "f8E4M3FN", "f8E5M2")
 PAIRS = tuple((a, b) for a in TYPES for b in TYPES if a != b)
 MODES = ("RINT", "ROUND", "FLOOR", "CEIL", "TRUNC", "ODD")
 PIPELINE = "plan-memory,lower-tiles,legalize-floats,expand-math"

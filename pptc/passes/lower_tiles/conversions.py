@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pptc.ir.types import BF16, F16, F32, F64, I16, I32, I64, UI64, ScalarType
+from pptc.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I16, I32, I64, UI64, ScalarType
 
 if TYPE_CHECKING:
     from pptc.passes.lower_tiles.lanes import Lane, Lanes
@@ -21,10 +21,23 @@ _INTEGRAL: Mapping[str, str] = MappingProxyType(
     {"FLOOR": "math.floor", "CEIL": "math.ceil", "TRUNC": "math.trunc", "ROUND": "math.round"}
 )
 _LARGEST: Mapping[ScalarType, float] = MappingProxyType(
-    {F16: 65504.0, BF16: (2 - 2.0**-7) * 2.0**127, F32: (2 - 2.0**-23) * 2.0**127}
+    {
+        F8E4M3FN: 448.0,
+        F8E5M2: 57344.0,
+        F16: 65504.0,
+        BF16: (2 - 2.0**-7) * 2.0**127,
+        F32: (2 - 2.0**-23) * 2.0**127,
+    }
 )
-_BEYOND: Mapping[ScalarType, float] = MappingProxyType({F16: 65536.0, BF16: float("inf"), F32: float("inf")})
-_BITS: Mapping[ScalarType, ScalarType] = MappingProxyType({F16: I16, BF16: I16, F32: I32})
+_BEYOND: Mapping[ScalarType, float] = MappingProxyType(
+    {F8E4M3FN: 480.0, F8E5M2: 65536.0, F16: 65536.0, BF16: float("inf"), F32: float("inf")}
+)
+"""From here on every mode gives what nearest-even gives."""
+_BITS: Mapping[ScalarType, ScalarType] = MappingProxyType(
+    {F8E4M3FN: I8, F8E5M2: I8, F16: I16, BF16: I16, F32: I32}
+)
+_NAN_OF_FINITE = 0x7F
+"""The magnitude of the NaN of f8E4M3FN, which stands where the number 480 would."""
 
 
 def convert(lanes: Lanes, a: Lane, to: ScalarType, rounding: str, saturate: bool) -> Lane:
@@ -109,7 +122,12 @@ def _from_float(lanes: Lanes, a: Lane, to: ScalarType, rounding: str, saturate: 
         return lanes.widen(near, to)
 
     def value(bits: Lane) -> Lane:
-        return lanes.cast("arith.extf", lanes.cast("arith.bitcast", bits, to), a.type)
+        number = lanes.cast("arith.extf", lanes.cast("arith.bitcast", bits, to), a.type)
+        if to != F8E4M3FN:
+            return number
+        code = lanes.const(_NAN_OF_FINITE, bits)
+        next_one = lanes.copysign(lanes.const(_BEYOND[to], a), a)
+        return lanes.select(lanes.compare("eq", lanes.bit_and(bits, code), code), next_one, number)
 
     bits = _directed(lanes, a, lanes.reinterpret(near, _BITS[to]), value, rounding)
     size = lanes.abs(a)
