@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from pptc.diag import fail
 from pptc.ir.core import Op, Value, functions
+from pptc.ir.floats import FORMATS
 from pptc.ir.loop_rules import lanes_of
 from pptc.ir.rewrite import replace
 from pptc.ir.types import F32, F64, I64, ScalarType
@@ -40,7 +42,12 @@ class LegalizeFloats(Pass):
         for function in functions(module):
             pool = ConstantPool(function)
             for op in list(function.walk()):
-                if op.results and any(map(_is_narrow, _elements(op))):
+                if not op.results or not any(map(_is_narrow, _elements(op))):
+                    continue
+                if op.definition.pure and not any(result.uses for result in op.results):
+                    op.erase()
+                    changed = True
+                else:
                     changed |= _Legalizer(op, pool, context).run()
         return changed
 
@@ -125,6 +132,7 @@ class _Legalizer:
         assert elem is not None
         if f"{elem.name}.convert" in self.lanes.machine.native:
             return self.lanes.op("arith.extf", value, to=F32)
+        self._require_format(elem)
         return widen(self.lanes, value, elem)
 
     def _rounded(self, value: Value, to: ScalarType) -> Value:
@@ -141,7 +149,14 @@ class _Legalizer:
             value = narrow_to_odd(lanes, value)
         if f"{to.name}.convert" in lanes.machine.native:
             return lanes.op("arith.truncf", value, to=to)
+        self._require_format(to)
         return narrow(lanes, value, to)
+
+    def _require_format(self, elem: ScalarType) -> None:
+        if elem.name not in FORMATS:
+            raise fail(
+                "P0402", f"{elem.name} is moved on {self.context.machine.name}, not computed", self.op.span
+            )
 
 
 def _bits(value: Value) -> int:

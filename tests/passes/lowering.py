@@ -16,6 +16,7 @@ from pptc.emit import Section, emit_module
 from pptc.ir.core import Op
 from pptc.ir.opdef import Tolerance
 from pptc.ir.signature import KernelSignature, signatures
+from pptc.ir.types import SCALARS
 from pptc.ir.verify import verify
 from pptc.link.elf import link_shared
 from pptc.options import EmitOptions, host_features, load_machine
@@ -176,7 +177,7 @@ class Text:
         shape = "x".join("1" if extent == "%c1" else "?" for extent in valid)
         type = f"!pto.tile_buf<{space}, {rows}x{columns}x{elem}, valid={shape}{layout}>"
         name, address = self.fresh(), self.fresh()
-        size = -(-rows * columns * np.dtype(NUMPY[elem]).itemsize // 512) * 512
+        size = -(-rows * columns * SCALARS[elem].bytes // 512) * 512
         self.lines.append(f"{address} = arith.constant {self._address} : i64")
         self._address += size
         given = " ".join(

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pptc.diag import CompileError
 from pptc.ir.interp import run_kernel
 from pptc.passes import PASSES
 from pptc.passes.base import parse_pipeline
-from tests.passes.lowering import MACHINES, NUMPY, Library, Text, module, parsed
+from tests.passes.lowering import MACHINES, NUMPY, Library, Text, lowered, module, parsed
 
 TYPES = ("f32", "f16", "bf16", "i8", "i32", "i64", "ui16", "ui64", "f8E4M3FN", "f8E5M2")
 PAIRS = tuple((a, b) for a in TYPES for b in TYPES if a != b)
@@ -19,7 +20,8 @@ PIPELINE = "plan-memory,lower-tiles,legalize-floats,expand-math"
 
 
 def _kernel(source: str, target: str, mode: str, saturate: str) -> Text:
-    text = Text(f"c_{source}_{target}_{saturate}", 16, 64, x=f"*{source}", y=f"*{target}")
+    name = f"c_{source}_{target}_{saturate}".replace("!pto.", "")
+    text = Text(name, 16, 64, x=f"*{source}", y=f"*{target}")
     wide, narrow = text.tile(source), text.tile(target)
     text.load(text.part("x"), wide)
     words = f" {{rmode = #pto<round_mode {mode}>, satmode = #pto<saturation_mode {saturate}>}}"
@@ -64,3 +66,18 @@ def test_conversions(number: int, mode: str) -> None:
         if got.dtype.kind not in "iu":
             differs &= ~(np.isnan(got.astype(np.float32)) & np.isnan(want.astype(np.float32)))
         assert not differs.any(), (a, b, mode, saturate, x[differs][:3], got[differs][:3], want[differs][:3])
+
+
+@pytest.mark.parametrize(("source", "target"), [("!pto.hif8", "f32"), ("f32", "!pto.hif8")])
+@pytest.mark.parametrize("pipeline", [PIPELINE, PIPELINE.replace("lower-tiles", "lower-tiles{vectors=off}")])
+def test_floats_of_no_known_format_are_only_moved(source: str, target: str, pipeline: str) -> None:
+    moved = Text("moved", 16, 64, x=f"*{source}", y=f"*{source}")
+    tile, other = moved.tile(source), moved.tile(source)
+    moved.load(moved.part("x"), tile)
+    moved.op("pto.tmov", [tile], other)
+    moved.store(other, moved.part("y"))
+    lowered(module([moved]), "avx2", pipeline)
+    with pytest.raises(CompileError, match=r"hif8 is moved on avx2|converted to !pto.hif8") as caught:
+        lowered(module([_kernel(source, target, "RINT", "ON")]), "avx2", pipeline)
+    (found,) = caught.value.sink
+    assert found.code == "P0402" and found.span is not None

@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pptc.diag import fail
 from pptc.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I16, I32, I64, UI64, ScalarType
 
 if TYPE_CHECKING:
@@ -113,6 +114,9 @@ def _to_float(lanes: Lanes, a: Lane, to: ScalarType, rounding: str, saturate: bo
 
 
 def _from_float(lanes: Lanes, a: Lane, to: ScalarType, rounding: str, saturate: bool) -> Lane:
+    if to not in _LARGEST:
+        origin = lanes.code.origin
+        raise fail("P0402", f"nothing is converted to {to.name} here", origin.span if origin else None)
     if saturate:
         largest, least = (lanes.const(sign * _LARGEST[to], a) for sign in (1, -1))
         a = lanes.select(lanes.compare("gt", a, largest), largest, a)
