@@ -164,7 +164,7 @@ SYNC = (
 OUTPUT = (
     OpDef(
         name="pto.tprint",
-        doc="Prints the valid region of a tile, where the caller gave a print service; otherwise nothing.",
+        doc="Prints the valid region of a tile, or a part, with pptc-run -t ref; compiled code prints nothing.",
         operands=(source("src", TILE_OR_PART),),
         attributes=(
             choice(
