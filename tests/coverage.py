@@ -35,7 +35,6 @@ _REASONS: Mapping[str, str] = {
     "pto.tget_scale_addr": "microscaling formats exist on a5 only",
     "pto.section.simt": "single threads of a vector core exist on a5 only",
     "pto.trap": "ends the kernel",
-    "pto.tprint": "prints in the interpreter, is dropped elsewhere",
     "arith.remf": "no machine has an instruction for it",
     "memref.": "older texts only; tile ops of 0.60 take no memref",
     "cf.": "tile programs are structured: scf.for, scf.if, scf.while",

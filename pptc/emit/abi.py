@@ -25,7 +25,7 @@ from pptc.emit.llvm_ir import (
     scalar_type,
 )
 from pptc.emit.section import STACK_SCRATCH_BYTES, scratch_bytes
-from pptc.ir.core import Op
+from pptc.ir.core import Op, with_called
 from pptc.ir.pairs import Entry
 from pptc.ir.spmd import spmd_role
 from pptc.ir.types import I1, MemRefType, ScalarType, Type
@@ -79,7 +79,7 @@ def emit_entries(
 def _emit_plain_entries(kernel: _Kernel) -> None:
     """What everyone else calls, unless the body cannot do without the library."""
     op = kernel.op
-    if any(inner.name in NEEDS_LIBRARY for inner in op.walk()):
+    if any(inner.name in NEEDS_LIBRARY for each in with_called(op) for inner in each.walk()):
         return
     _emit_plain(kernel, with_scratch=True)
     if (scratch_bytes(op) or 0) <= STACK_SCRATCH_BYTES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pptc.ir.core import Op
+from pptc.ir.core import Op, with_called
 from pptc.ir.spmd import GRID_OPS
 
 BLOCK, BLOCKS, SUBBLOCK, SERVICES = "block", "blocks", "subblock", "services"
@@ -17,11 +17,11 @@ _ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (BLOCK, GRID_OPS),
     (BLOCKS, GRID_OPS),
     (SUBBLOCK, ("pto.get_subblock_idx",)),
-    (SERVICES, (*NEEDS_LIBRARY, "tile.pause")),
+    (SERVICES, (*NEEDS_LIBRARY, "tile.pause", "tile.print")),
 )
 
 
 def hidden_arguments(function: Op) -> tuple[str, ...]:
     """The names of a body's hidden arguments, in the order in which they follow the others."""
-    names = {op.name for op in function.walk()}
+    names = {op.name for each in with_called(function) for op in each.walk()}
     return tuple(hidden for hidden, ops in _ASKED if not names.isdisjoint(ops))

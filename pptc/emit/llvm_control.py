@@ -9,11 +9,11 @@ from llvmlite import ir
 
 from pptc.diag import fail
 from pptc.emit.function_emitter import FunctionEmitter, Handler
-from pptc.emit.hidden import BLOCK, BLOCKS, SUBBLOCK
+from pptc.emit.hidden import BLOCK, BLOCKS, SUBBLOCK, hidden_arguments
 from pptc.emit.llvm_ir import VOID, Llvm, int_constant, llvm_type, loop_id
 from pptc.ir.attrs import SymbolAttr
 from pptc.ir.constants import integer_list
-from pptc.ir.core import Block, Op, Region, Value
+from pptc.ir.core import Block, Op, Region, Value, symbol_name, with_called
 
 
 def _phis(e: FunctionEmitter, values: Sequence[Value], start: Sequence[Llvm], origin: Llvm) -> list[Llvm]:
@@ -160,7 +160,10 @@ def _call(e: FunctionEmitter, op: Op) -> list[Llvm]:
     function = e.module.globals.get(f"{name}.body")
     if function is None:
         raise fail("P0103", f"no function is named '@{name}'", op.span)
-    returned = e.builder.call(function, e.all(op.operands))
+    own = next(around for around in op.ancestors() if around.name == "func.func")
+    called = next(each for each in with_called(own) if symbol_name(each) == name)
+    asked = [e.hidden[word] for word in hidden_arguments(called)]
+    returned = e.builder.call(function, [*e.all(op.operands), *asked])
     if len(op.results) < 2:
         return [returned][: len(op.results)]
     return [e.builder.extract_value(returned, index) for index in range(len(op.results))]

@@ -18,7 +18,7 @@ from pptc.emit.llvm_ir import BYTE, I32, I64, POINTER, VOID, Llvm, int_constant
 from pptc.ir.core import Op
 from pptc.ir.kinds import plain
 
-_CLAIM, _SEND, _RECEIVE, _FREE, _MEET, _PAUSE = 8, 16, 24, 32, 40, 48
+_CLAIM, _SEND, _RECEIVE, _FREE, _MEET, _PAUSE, _PRINT = 8, 16, 24, 32, 40, 48, 56
 """Byte offsets in ppt_services."""
 
 _KINDS = ("aiv_only", "aic_only", "mix")
@@ -93,6 +93,16 @@ def pause(spin: Callable[[FunctionEmitter], object]) -> Handler:
     return handler
 
 
+def _print(e: FunctionEmitter, op: Op) -> None:
+    """Nothing where a program called the kernel itself."""
+    asked, done = e.block("asked"), e.block("printed")
+    e.builder.cbranch(e.compare("eq", e.hidden[SERVICES], ir.Constant(POINTER, None)), done, asked)
+    e.builder.position_at_end(asked)
+    _ask(e, _PRINT, [e.get(op, "value"), _number(op, "layout")], VOID)
+    e.builder.branch(done)
+    e.builder.position_at_end(done)
+
+
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "tile.claim_slot": _wait(_CLAIM),
@@ -101,5 +111,6 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "tile.free_slot": _pass_on(_FREE),
         "tile.meet": _meet,
         "tile.pause": pause(lambda e: None),
+        "tile.print": _print,
     }
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pptc.diag import fail
 from pptc.emit.hidden import CONCURRENT, NEEDS_LIBRARY
 from pptc.ir.attrs import IntAttr
-from pptc.ir.core import Op
+from pptc.ir.core import Op, with_called
 from pptc.ir.machine import Machine
 from pptc.ir.pairs import SHARED_BYTES, entries
 from pptc.ir.signature import DIVISIBLE
@@ -63,7 +63,7 @@ def kernel_codes(module: Op, prefix: str = "") -> tuple[KernelCode, ...]:
         name, function = entry.name, entry.functions[0]
         size = max(scratch_bytes(each) or 0 for each in entry.functions)
         plain = prefix + name
-        ops = {op.name for each in entry.functions for op in each.walk()}
+        ops = {op.name for each in entry.functions for part in with_called(each) for op in part.walk()}
         alone = entry.is_pair or not ops.isdisjoint(NEEDS_LIBRARY)
         exports = () if alone else (plain, f"{plain}_ws", f"{plain}_scratch_bytes")
         for symbol in exports:

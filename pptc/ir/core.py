@@ -286,6 +286,22 @@ def functions(module: Op) -> Iterator[Op]:
             yield from functions(op)
 
 
+def with_called(function: Op) -> tuple[Op, ...]:
+    """A function and all that it calls, directly or not, as far as its module defines them."""
+    around = function.parent
+    named = {} if around is None else {symbol_name(op): op for op in around.body if op.name == "func.func"}
+    found = {function: None}
+    pending = [function]
+    while pending:
+        for op in pending.pop().walk():
+            callee = op.attributes.get("callee") if op.name == "func.call" else None
+            called = named.get(str(getattr(callee, "name", "")))
+            if called is not None and called not in found:
+                found[called] = None
+                pending.append(called)
+    return tuple(found)
+
+
 def symbol_name(op: Op) -> str:
     """The name of a function, parameter or module (without `@`); empty for an unnamed module."""
     name = op.attributes.get("sym_name", "")

@@ -12,6 +12,7 @@ from pptc.ir.core import Op
 from pptc.ir.interp_frame import Frame, Handler, Results
 from pptc.ir.kinds import attribute, plain
 from pptc.ir.lazy import np
+from pptc.ir.ops.scalar import print_layout
 from pptc.ir.storage import Arena, MemoryFault, Pointer, Tile, View
 from pptc.ir.types import ScalarType, TileType, element_type
 
@@ -186,7 +187,10 @@ def _print(frame: Frame, op: Op) -> Results:
             shown = value.read(value.v_row, value.v_col)
         else:
             shown = value.base.array[value.places(*value.extents)]
-        frame.output(np.array2string(shown.astype(np.float64), precision=4, threshold=1 << 20) + "\n")
+        width, digits = print_layout(op)
+        digits = digits if shown.dtype.kind not in "iub" else 0
+        for row in shown.astype(np.float64):
+            frame.output("".join(f"{x:{width}.{digits}f} " for x in row) + "\n")
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pptc.diag import fail
 from pptc.ir.attrs import TypeAttr
-from pptc.ir.core import Op, Value, symbol_name
+from pptc.ir.core import Op, Value, symbol_name, with_called
 from pptc.ir.in_place import in_place_pairs
 from pptc.ir.opdef import Access
 from pptc.ir.pairs import Entry, entries
@@ -99,7 +99,7 @@ def kernel_signature(function: Op) -> KernelSignature:
 
 def asks_for_grid(function: Op) -> bool:
     """Whether the blocks of a grid do different work."""
-    asked = any(op.name in GRID_OPS for op in function.walk())
+    asked = any(op.name in GRID_OPS for each in with_called(function) for op in each.walk())
     roles = any(spmd_role(function, number) for number in range(len(function.body.args)))
     return (asked or roles) and DIVISIBLE not in function.attributes
 

@@ -30,7 +30,8 @@ extern "C" {
 
 /* What a kernel may ask for while it runs. The cores of a block pass tiles to each other in the slots of queues,
  * `slots` of `bytes` bytes each, the first one `offset` bytes into the memory that they share. `meet` returns when
- * `count` cores of a kind have called it, or with 0 all of them; `pause` lets others run. */
+ * `count` cores of a kind have called it, or with 0 all of them; `pause` lets others run.
+ * `print` shows a number on standard error, as digits << 8 | width say, or ends the line with a layout of 0. */
 typedef struct ppt_services ppt_services;
 struct ppt_services {
   uint32_t struct_size;
@@ -41,6 +42,7 @@ struct ppt_services {
   void (*free_slot)(const ppt_services *, uint32_t queue);
   void (*meet)(const ppt_services *, uint32_t who, uint32_t count);
   void (*pause)(const ppt_services *);
+  void (*print)(const ppt_services *, double value, uint32_t layout);
 };
 
 /* What all blocks of a launch share, but for scratch, which belongs to one worker. */
@@ -53,7 +55,7 @@ typedef struct ppt_args {
   const int64_t *symbols;              /* values of symbolic extents, or NULL */
   void *scratch;                       /* this worker's own, NULL where the kernel needs none */
   uint64_t *fault;                     /* sticky word for faults of values, or NULL */
-  const ppt_services *services;        /* for kernels whose threads wait for each other; else NULL */
+  const ppt_services *services;        /* of the library; NULL where a program calls a kernel itself */
 } ppt_args;
 
 /* The blocks [block_begin, block_end) of a grid of block_count, to be run by one worker. */
@@ -89,6 +91,7 @@ PPT_STATIC_ASSERT(offsetof(ppt_services, receive_slot) == 24, "layout of ppt_ser
 PPT_STATIC_ASSERT(offsetof(ppt_services, free_slot) == 32, "layout of ppt_services");
 PPT_STATIC_ASSERT(offsetof(ppt_services, meet) == 40, "layout of ppt_services");
 PPT_STATIC_ASSERT(offsetof(ppt_services, pause) == 48, "layout of ppt_services");
+PPT_STATIC_ASSERT(offsetof(ppt_services, print) == 56, "layout of ppt_services");
 PPT_STATIC_ASSERT(sizeof(ppt_group) == 40, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, worker) == 4, "layout of ppt_group");
 PPT_STATIC_ASSERT(offsetof(ppt_group, block_begin) == 8, "layout of ppt_group");

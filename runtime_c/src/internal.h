@@ -206,6 +206,9 @@ typedef struct ppt_seat {
 ppt_status ppt_seat_reserve(ppt_context *context, ppt_seat *seat, size_t size);
 ppt_seat *ppt_pool_seat(ppt_pool *pool, uint32_t worker);
 
+/* The service `print`. */
+void ppt_print_number(const ppt_services *services, double value, uint32_t layout);
+
 /* ---------------------------------------------------------------- team.c */
 
 typedef struct ppt_teams ppt_teams;

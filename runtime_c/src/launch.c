@@ -1,5 +1,6 @@
 /* Launches: arguments are checked and bound, then the blocks run on the pool or on this thread. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "internal.h"
 
@@ -164,6 +165,22 @@ static ppt_status check_overlap(const launch_call *call) {
 
 /* ---------------------------------------------------------------- running */
 
+void ppt_print_number(const ppt_services *services, double value, uint32_t layout) {
+  (void)services;
+  int width = (int)(layout & 255), digits = (int)(layout >> 8);
+  if (!layout) {
+    fputc('\n', stderr);
+  } else if (value != value) {
+    fprintf(stderr, "%*s ", width, "nan"); /* of either sign */
+  } else {
+    fprintf(stderr, "%*.*f ", width, digits, value);
+  }
+}
+
+/* Of a block that waits for nobody. */
+static const ppt_services own_services = {
+    .struct_size = sizeof own_services, .version = PPT_KERNEL_ABI_VERSION, .print = ppt_print_number};
+
 static void run_group(launch_call *call, const ppt_seat *seat, const ppt_services *services,
                       const ppt_group *group) {
   const ppt_args args = {.struct_size = sizeof args,
@@ -179,7 +196,7 @@ static void run_group(launch_call *call, const ppt_seat *seat, const ppt_service
 static void run_blocks(void *user, uint32_t worker, uint64_t begin, uint64_t end) {
   launch_call *call = user;
   const ppt_group group = {sizeof group, worker, begin, end, call->block_count, 0};
-  run_group(call, worker ? ppt_pool_seat(call->pool, worker) : call->seat, NULL, &group);
+  run_group(call, worker ? ppt_pool_seat(call->pool, worker) : call->seat, &own_services, &group);
 }
 
 static void run_core(void *user, const ppt_seat *seat, const ppt_services *services, uint32_t core,

@@ -291,7 +291,7 @@ static void run_core(void *user, uint32_t worker, uint64_t at, uint64_t after) {
 
 static ppt_status team_init(ppt_teams *all, slot_team *team) {
   const ppt_services services = {sizeof services, PPT_KERNEL_ABI_VERSION, claim_slot, send_slot, receive_slot,
-                                 free_slot,       meet,                   pause_core};
+                                 free_slot,       meet,                   pause_core, ppt_print_number};
   team->spin_nanoseconds = (uint64_t)all->context->spin_microseconds * 1000;
   for (uint32_t i = 0; i < MOST_CORES; i++) {
     team->cores[i].services = services;

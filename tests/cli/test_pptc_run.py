@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -184,6 +185,68 @@ def test_a_wait_that_nothing_raised_does_not_end_the_check(call: Call, folder: P
 def test_flags_that_are_left_to_the_assembler(call: Call, folder: Path) -> None:
     result = call("pptc-run", "-t", "ref", "--check-sync", "k.pto", *ARGUMENTS)
     assert result.status == 0 and "flags: nothing to check: the assembler places the tiles" in result.out
+
+
+PRINTS = """module {
+  func.func private @show(%x: !pto.ptr<f32>, %block: i64) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %own = pto.get_block_num
+    %same = arith.addi %own, %block : i64
+    %row = arith.index_cast %same : i64 to index
+    %v = pto.make_tensor_view %x, shape = [%c3, %c3], strides = [%c3, %c1] : !pto.tensor_view<?x?xf32>
+    %p = pto.partition_view %v, offsets = [%row, %c0], sizes = [%c1, %c3] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<1x3xf32>
+    pto.tprint ins(%p : !pto.partition_tensor_view<1x3xf32>) {printFormat = #pto<print_format width10_precision6>}
+    return
+  }
+  func.func @k(%x: !pto.ptr<f32>, %n: !pto.ptr<i16>, %r: index) attributes {pto.entry} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %zero = arith.constant 0 : i64
+    %v = pto.make_tensor_view %x, shape = [%c3, %c3], strides = [%c3, %c1] : !pto.tensor_view<?x?xf32>
+    %w = pto.make_tensor_view %n, shape = [%c1, %c3], strides = [%c3, %c1] : !pto.tensor_view<?x?xi16>
+    %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%r, %c3] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<?x3xf32>
+    %q = pto.partition_view %w, offsets = [%c0, %c0], sizes = [%c1, %c3] : !pto.tensor_view<?x?xi16> -> !pto.partition_tensor_view<1x3xi16>
+    %t = pto.alloc_tile valid_row = %r : !pto.tile_buf<vec, 8x8xf32, valid=?x3>
+    %u = pto.alloc_tile : !pto.tile_buf<vec, 1x16xi16, valid=1x3>
+    %h = pto.alloc_tile valid_row = %r : !pto.tile_buf<vec, 8x16xbf16, valid=?x3>
+    pto.tload ins(%p : !pto.partition_tensor_view<?x3xf32>) outs(%t : !pto.tile_buf<vec, 8x8xf32, valid=?x3>)
+    pto.tload ins(%q : !pto.partition_tensor_view<1x3xi16>) outs(%u : !pto.tile_buf<vec, 1x16xi16, valid=1x3>)
+    pto.tprint ins(%u : !pto.tile_buf<vec, 1x16xi16, valid=1x3>)
+    pto.tcvt ins(%t {rmode = #pto<round_mode RINT>, satmode = #pto<saturation_mode OFF>} : !pto.tile_buf<vec, 8x8xf32, valid=?x3>) outs(%h : !pto.tile_buf<vec, 8x16xbf16, valid=?x3>)
+    pto.tprint ins(%h : !pto.tile_buf<vec, 8x16xbf16, valid=?x3>) {printFormat = #pto<print_format width8_precision2>}
+    func.call @show(%x, %zero) : (!pto.ptr<f32>, i64) -> ()
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("road", ["ref", "O0", "O2"])
+def test_what_a_kernel_prints(call: Call, folder: Path, road: str) -> None:
+    """Numbers, and what is none; in a function that the kernel calls too, which asks for the grid."""
+    (folder / "p.pto").write_text(PRINTS)
+    x = np.array([[1.005, -np.inf, np.nan], [-0.0, 2.5e5, 1 / 3], [7, 8, 9]], np.float32)
+    n = np.array([[-32768, 0, 7]], np.int16)
+    np.save("x.npy", x)
+    np.save("n.npy", n)
+    words = ("-i", "x=x.npy", "-i", "n=n.npy", "-i", "r=2")
+    if road == "ref":
+        result = call("pptc-run", "-t", "ref", "p.pto", *words)
+    else:
+        assert call("pptc", "-t", "avx2", f"-{road}", "p.pto", "-o", "p.so").status == 0
+        result = call("pptc-run", "p.so", *words)
+    assert result.status == 0 and result.out.startswith("k on ")
+    rounded = x.astype(ml_dtypes.bfloat16).astype(np.float32)
+    lines = [
+        "".join(f"{value:8d} " for value in n[0]),
+        *("".join(f"{value:8.2f} " for value in row) for row in rounded[:2]),
+        "".join(f"{value:10.6f} " for value in x[1]),
+    ]
+    assert result.err.splitlines() == lines
 
 
 def test_help_and_version(call: Call) -> None:

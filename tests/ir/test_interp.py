@@ -443,7 +443,7 @@ def test_prints_only_for_a_listener() -> None:
     k.line(f"pto.tprint ins({t} : {k.types[t]})")
     lines: list[str] = []
     run_kernel(k.module(), "k", {"x": np.arange(6, dtype=np.int32)}, output=lines.append)
-    assert [word.strip("[].") for word in lines[0].split()] == ["0", "1", "2", "3", "4", "5"]
+    assert lines == ["".join(f"{value:8d} " for value in row) + "\n" for row in ((0, 1, 2), (3, 4, 5))]
 
 
 # ---------------------------------------------------------------- faults

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pptc.ir.attrs import EnumAttr
@@ -14,8 +15,10 @@ from pptc.ir.kinds import (
     SCALAR,
     TILE_OR_PART,
     VEC,
+    attribute,
     choice,
     in_spaces,
+    plain,
     same_elements,
     source,
     target,
@@ -161,10 +164,21 @@ SYNC = (
     ),
 )
 
+_PRINT_LAYOUTS: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {"width8_precision4": (8, 4), "width8_precision2": (8, 2), "width10_precision6": (10, 6)}
+)
+
+
+def print_layout(op: Op) -> tuple[int, int]:
+    """The width of a number that tprint shows, and the digits behind the point of a float."""
+    return _PRINT_LAYOUTS[str(plain(attribute(op, "printFormat")))]
+
+
 OUTPUT = (
     OpDef(
         name="pto.tprint",
-        doc="Prints the valid region of a tile, or a part, with pptc-run -t ref; compiled code prints nothing.",
+        doc="Prints the valid region of a tile, or a part, on standard error, a row in a line. Lines of blocks that "
+        "run at once may mix; a program that calls the plain C symbol gets no output.",
         operands=(source("src", TILE_OR_PART),),
         attributes=(
             choice(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pptc.ir.core import Op
-from pptc.ir.kinds import only
+from pptc.ir.kinds import SCALAR, only
 from pptc.ir.opdef import SIGNALS, WAITS, Attribute, Kind, OpDef, Operand, Problem, table
-from pptc.ir.types import I32, PartType, PtrType, ViewType
+from pptc.ir.types import F64, I32, PartType, PtrType, ViewType
 
 _MEMORY = Kind(
     "a pointer, a view or a partition", lambda type: isinstance(type, PtrType | ViewType | PartType)
@@ -29,10 +29,15 @@ def _workspace(op: Op) -> Iterator[Problem]:
         )
 
 
+def _is_double(op: Op) -> Iterator[Problem]:
+    if op.operand("value").type != F64:
+        yield Problem("P0204", "what is printed is an f64", "value")
+
+
 ROWS = table(
     OpDef(
         name="pto.syncall",
-        doc="Waits for all cores; only kernels that run as one block may have it on machines without cores.",
+        doc="Waits for all cores of a kind in all blocks of the grid, which then run at the same time.",
         operands=(
             Operand("gm_workspace", _MEMORY, arity="optional"),
             Operand("used_cores", only("an i32", I32), arity="optional"),
@@ -66,6 +71,14 @@ ROWS = table(
         doc="Lets others run while this core waits for what one of them does.",
         format="attr-dict",
         traits=frozenset({WAITS}),
+    ),
+    OpDef(
+        name="tile.print",
+        doc="Shows a number on standard error, as its layout (digits * 256 + width) says, or ends the line with 0.",
+        operands=(Operand("value", SCALAR),),
+        attributes=(Attribute("layout", "int", required=True),),
+        format="$value attr-dict",
+        rules=(_is_double,),
     ),
     OpDef(
         name="pto.cmo.cacheinvalid",

@@ -53,6 +53,7 @@ from pptc.passes.lower_tiles.masks import lower_mask
 from pptc.passes.lower_tiles.overlap import lower_apart
 from pptc.passes.lower_tiles.partials import lower_partial
 from pptc.passes.lower_tiles.places import memref
+from pptc.passes.lower_tiles.prints import PRINT_OPS
 from pptc.passes.lower_tiles.rearrangement import lower_rearrangement
 from pptc.passes.lower_tiles.signals import SIGNAL_OPS
 from pptc.passes.lower_tiles.single_elements import SINGLE_ELEMENTS
@@ -73,7 +74,6 @@ _IDLE_OPS = frozenset(
         "pto.barrier",
         "pto.cmo.cacheinvalid",
         "pto.fence.barrier_all",
-        "pto.tprint",
         "pto.tprefetch",
     }
 )
@@ -101,7 +101,7 @@ _WHOLE_OPS: Mapping[type, Callable[[Frame, Op], None]] = MappingProxyType(
 )
 """Ops that are lowered on their own, by what they mean."""
 
-_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS, **SLOT_OPS, **SIGNAL_OPS})
+_SCALAR_OPS = MappingProxyType({**SINGLE_ELEMENTS, **LOCAL_OPS, **SLOT_OPS, **SIGNAL_OPS, **PRINT_OPS})
 
 
 @dataclass(frozen=True)
