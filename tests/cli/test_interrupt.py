@@ -14,12 +14,22 @@ from tests.cli.conftest import KERNEL
 PPTC = str(Path(sys.executable).with_name("pptc"))
 
 
+def _hear_interrupts() -> None:
+    """A shell starts what runs in its background with interrupts ignored, and pptc goes on ignoring them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_a_stopped_compile_leaves_the_output_alone(tmp_path: Path, sent: signal.Signals, status: int) -> None:
     output = tmp_path / "k.so"
     output.write_bytes(b"from before")
     command = [PPTC, "-v", "-", "-o", str(output)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=_hear_interrupts,
+    ) as process:
         assert process.stdin is not None and process.stderr is not None
         # Half a module: pptc has started and waits for the rest.
         process.stdin.write(KERNEL[: len(KERNEL) // 2].encode())
